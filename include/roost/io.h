@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * roost/io.h - wait for files and use them from actors.
+ *
+ * Every call takes an absolute deadline, ROOST_FOREVER for none, and parks the
+ * calling actor only.  Common results: -ETIMEDOUT, the deadline passed;
+ * -ECANCELED, the actor was stopped or the descriptor was closed by
+ * roost_close() meanwhile; -EBADF, not an open descriptor; -EPERM outside of
+ * an actor.  EINTR and EAGAIN are never seen, SIGPIPE is never raised.
+ *
+ * A descriptor that came from roost_socket(), roost_accept(), roost_pipe() or
+ * was handed over with roost_fd_adopt() is *managed*: it does not block, its
+ * readiness is remembered between calls, and it must be closed by
+ * roost_close().  Any other descriptor works with all calls too, at the price
+ * of a fresh registration for each wait; its O_NONBLOCK state is never changed.
+ * A plain close(2) of it by somebody else while an actor waits on it leaves
+ * the wait as it is, until the old file says something, the deadline passes,
+ * or the actor is stopped; whoever then waits on the reused number waits on
+ * the new file.
+ */
+#ifndef ROOST_IO_H
+#define ROOST_IO_H
+
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <roost/types.h>
+
+ROOST_BEGIN_DECLS
+
+/**
+ * roost_fd_wait() - wait until a file is ready
+ * @fd:		any descriptor that can be polled
+ * @events:	POLLIN, POLLOUT, POLLPRI, POLLRDHUP; POLLERR and POLLHUP always
+ *		count
+ * @deadline:	absolute
+ *
+ * Several actors may wait on one file, for the same or for other events; all
+ * whose events came are woken.
+ *
+ * Return: the events that are there, as poll(2) gives them; 0 if the deadline
+ * passed; -EPERM for what cannot be polled (a regular file, a directory,
+ * /dev/null); -EBADF (also for O_PATH); -EMFILE if @fd is not below the max_fds
+ * knob; -ECANCELED; -EINVAL for other bits in @events, or none.
+ */
+int roost_fd_wait(int fd, unsigned int events, uint64_t deadline);
+
+/**
+ * roost_fd_adopt() - make a descriptor managed
+ * @fd:		a socket or pipe; O_NONBLOCK is set on its open file description
+ *
+ * Return: 0 or -errno.
+ */
+int roost_fd_adopt(int fd);
+
+/** roost_socket() - socket(2), managed, close-on-exec.  Return: fd or -errno */
+int roost_socket(int domain, int type, int protocol);
+
+/** roost_pipe() - pipe2(2), both ends managed.  Return: 0 or -errno */
+int roost_pipe(int fd[2]);
+
+/**
+ * roost_close() - close a descriptor
+ *
+ * Actors that wait on it get -ECANCELED.  Return: 0 or -errno of close(2).
+ */
+int roost_close(int fd);
+
+/**
+ * roost_read() - read(2); 0 at the end of the file
+ * roost_write() - write(2); may be short, use roost_write_all() if in doubt
+ */
+ssize_t roost_read(int fd, void *buf, size_t len, uint64_t deadline);
+ssize_t roost_write(int fd, const void *buf, size_t len, uint64_t deadline);
+ssize_t roost_readv(int fd, const struct iovec *iov, int n, uint64_t deadline);
+ssize_t roost_writev(int fd, const struct iovec *iov, int n, uint64_t deadline);
+
+/**
+ * roost_write_all() - write everything
+ *
+ * Return: @len; or -errno, when an unknown part was written.
+ */
+ssize_t roost_write_all(int fd, const void *buf, size_t len, uint64_t deadline);
+
+/** roost_recv() - recv(2); roost_send() - send(2) */
+ssize_t roost_recv(int fd, void *buf, size_t len, int flags, uint64_t deadline);
+ssize_t roost_send(int fd, const void *buf, size_t len, int flags,
+		   uint64_t deadline);
+
+/**
+ * roost_accept() - accept4(2); the new socket is managed and close-on-exec
+ * @fd:		a listening socket
+ * @addr:	filled in unless NULL
+ * @len:	as for accept4(2)
+ * @deadline:	absolute
+ *
+ * Return: the new descriptor; -EMFILE and -ENFILE as they come (wait and try
+ * again); errors of the connection itself (ECONNABORTED, ...) are skipped.
+ */
+int roost_accept(int fd, struct sockaddr *addr, socklen_t *len,
+		 uint64_t deadline);
+
+/**
+ * roost_connect() - connect(2), waits for the outcome
+ *
+ * Return: 0 or -errno.
+ */
+int roost_connect(int fd, const struct sockaddr *addr, socklen_t len,
+		  uint64_t deadline);
+
+ROOST_END_DECLS
+
+#endif /* ROOST_IO_H */

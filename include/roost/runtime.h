@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* roost/runtime.h - configure a runtime, run it, look at its counters. */
+#ifndef ROOST_RUNTIME_H
+#define ROOST_RUNTIME_H
+
+#include <roost/types.h>
+
+ROOST_BEGIN_DECLS
+
+/* Which half does the sleeping, waking, timing and watching of files. */
+enum roost_backend {
+	ROOST_BACKEND_AUTO,	/* kernel if /dev/roost opens, else futex */
+	ROOST_BACKEND_KERNEL,	/* the roost module */
+	ROOST_BACKEND_FUTEX,	/* futexes and epoll: works anywhere */
+};
+
+/**
+ * struct roost_config - knobs of a runtime; zero means the default
+ * @workers:	exact number of workers, 1 to 256.  Default: the CPUs that this
+ *		process may run on.
+ * @max_actors:	slots, so actors that may live at once.  Default 16,384.
+ * @stack_size:	bytes of stack an actor, rounded up to pages.  Default 64 KiB,
+ *		at least 16 KiB.
+ * @stack_pool:	free stacks kept ready.  Default 4 a worker.
+ * @max_fds:	file descriptors that actors may wait on are below this.
+ *		Default: RLIMIT_NOFILE at start, at most 1,048,576.
+ * @tick_ns:	tick of the timing wheel in ns, rounded to a power of two.
+ *		Default 65,536.
+ * @backend:	see enum roost_backend.  The environment variable ROOST_BACKEND
+ *		("kernel", "futex", "auto") overrides ROOST_BACKEND_AUTO.
+ * @reserved:	must be zero
+ */
+struct roost_config {
+	unsigned int workers;
+	unsigned int max_actors;
+	size_t stack_size;
+	unsigned int stack_pool;
+	unsigned int max_fds;
+	uint64_t tick_ns;
+	enum roost_backend backend;
+	unsigned int reserved[8];
+};
+
+/**
+ * roost_run() - run a runtime until its last actor has ended
+ * @config:	knobs, or NULL for the defaults
+ * @root:	what the first actor runs
+ * @arg:	handed to @root
+ *
+ * The calling thread becomes worker 0; the others are started and joined by
+ * this call.  When the root actor has ended and what remains is parked with
+ * nothing that could ever wake it, the remainder is stopped.  Can be called
+ * again when it has returned, and by several threads at once (each call is a
+ * runtime of its own), but not from an actor (-EDEADLK).
+ *
+ * Return: 0; -EINVAL for a knob out of range (a line on standard error names
+ * it); -ENOMEM; -EAGAIN if not even one worker could start; -ENODEV if the
+ * kernel backend was asked for and /dev/roost does not open.
+ */
+int roost_run(const struct roost_config *config, roost_fn root, void *arg);
+
+/**
+ * struct roost_stats - counters of the runtime of the calling actor
+ *
+ * Counters sum over the workers since the start of the run; they are read
+ * without stopping anything, so they are a snapshot only when all is quiet.
+ */
+struct roost_stats {
+	const char *backend;		/* "kernel" or "futex" */
+	unsigned int workers;
+	unsigned int live;		/* actors not yet ended */
+	uint64_t spawned;
+	uint64_t resumes;		/* switches into an actor */
+	uint64_t parks;			/* times a worker went to sleep */
+	uint64_t parks_refused;		/* ... and found a reason not to */
+	uint64_t wakes_sent;		/* wakes that claimed an idle worker */
+	uint64_t wakes_received;	/* parks ended by such a wake */
+	uint64_t wake_calls;		/* of these, with a system call */
+	uint64_t enters;		/* entries to the kernel for a batch */
+	uint64_t timers_armed;		/* handed over to a wheel */
+	uint64_t timers_fired;		/* expiries that ended a wait */
+	uint64_t fd_arms;		/* registrations of files */
+	uint64_t fd_events;		/* deliveries to files */
+	uint64_t busy_ns;		/* CPU time of the worker threads */
+	uint64_t idle_mask[4];		/* workers idle now */
+	uint64_t reserved[8];
+};
+
+/**
+ * roost_stats() - read the counters
+ * @stats:	filled in
+ *
+ * Return: 0, or -EPERM outside of an actor.
+ */
+int roost_stats(struct roost_stats *stats);
+
+ROOST_END_DECLS
+
+#endif /* ROOST_RUNTIME_H */

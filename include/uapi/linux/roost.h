@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/*
+ * roost: what the module and its users share.
+ *
+ * Objects form a tree of file descriptors:
+ *
+ *	/dev/roost --CREATE_DOMAIN--> domain fd --CREATE_WORKER--> worker fd
+ *
+ * A thread leases a worker with ATTACH on the worker fd and is then its
+ * carrier.  A domain belongs to the thread group, the mm and the file table
+ * that created it; a call made with any other gets -EPERM.
+ *
+ * Conventions that hold for every structure here:
+ *  - the size in the ioctl number is the size of the structure, a shorter or
+ *    longer one is accepted as long as what the other side does not know is
+ *    zero (-E2BIG otherwise);
+ *  - unknown flags and reserved fields that are not zero get -EINVAL;
+ *  - times are absolute CLOCK_MONOTONIC nanoseconds;
+ *  - a field marked "out" is written by the kernel and must be zero on entry.
+ */
+#ifndef _UAPI_LINUX_ROOST_H
+#define _UAPI_LINUX_ROOST_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+#define ROOST_API_VERSION	1
+
+/* Hard limits of the interface; the module's parameters may lower them. */
+#define ROOST_MAX_WORKERS	256
+#define ROOST_MASK_WORDS	(ROOST_MAX_WORKERS / 64)
+#define ROOST_MAX_SQ_ENTRIES	32768
+#define ROOST_MAX_CQ_ENTRIES	65536
+#define ROOST_MIN_TICK_SHIFT	10
+#define ROOST_MAX_TICK_SHIFT	30
+#define ROOST_DEFAULT_TICK_SHIFT 16
+
+/* "Never", as the deadline of a park.  Timers take up to ROOST_MAX_DEADLINE. */
+#define ROOST_NO_DEADLINE	(~(__u64)0)
+#define ROOST_MAX_DEADLINE	(~(__u64)0 >> 1)
+
+/* Feature bits, roost_info.features and roost_domain_params.features. */
+#define ROOST_FEAT_TIMER	(1ULL << 0)	/* TIMER_SET, TIMER_CANCEL */
+#define ROOST_FEAT_POLL		(1ULL << 1)	/* POLL_ADD, POLL_REMOVE */
+#define ROOST_FEAT_MULTISHOT	(1ULL << 2)	/* ROOST_POLL_MULTISHOT */
+#define ROOST_FEAT_SYNC_WAKE	(1ULL << 3)	/* ROOST_WAKE_SYNC */
+
+/**
+ * struct roost_info - what this module can do (ROOST_IOC_INFO)
+ * @api_version:	out: ROOST_API_VERSION of the module
+ * @max_workers:	out: workers that a domain may have
+ * @features:		out: ROOST_FEAT_* bits
+ * @max_sq_entries:	out: largest submission ring
+ * @max_cq_entries:	out: largest completion ring
+ * @max_timers:		out: largest roost_domain_params.nr_timers
+ * @max_polls:		out: largest roost_domain_params.nr_polls
+ * @ops:		out: bit n is set if opcode n is known
+ * @reserved:		zero
+ */
+struct roost_info {
+	__u32	api_version;
+	__u32	max_workers;
+	__u64	features;
+	__u32	max_sq_entries;
+	__u32	max_cq_entries;
+	__u32	max_timers;
+	__u32	max_polls;
+	__u64	ops;
+	__u64	reserved[3];
+};
+
+/**
+ * struct roost_domain_params - a new domain (ROOST_IOC_CREATE_DOMAIN)
+ * @flags:	zero
+ * @tick_shift:	log2 of the timing wheel's tick in ns; 0: the default of 16
+ * @nr_timers:	timer indices are 0 .. nr_timers - 1
+ * @nr_polls:	poll indices are 0 .. nr_polls - 1
+ * @features:	out: ROOST_FEAT_* bits of this domain
+ * @control_size: out: bytes to map at ROOST_OFF_CONTROL of the domain fd
+ * @events_size: out: bytes to map at ROOST_OFF_EVENTS, 0 without polls
+ * @reserved:	zero
+ *
+ * The ioctl returns the domain's file descriptor, close-on-exec.
+ */
+struct roost_domain_params {
+	__u32	flags;
+	__u32	tick_shift;
+	__u32	nr_timers;
+	__u32	nr_polls;
+	__u64	features;
+	__u32	control_size;
+	__u32	events_size;
+	__u64	reserved[2];
+};
+
+/**
+ * struct roost_worker_params - a new worker (ROOST_IOC_CREATE_WORKER)
+ * @flags:	zero
+ * @sq_entries:	submission ring entries, a power of two
+ * @cq_entries:	completion ring entries, a power of two, at least 2
+ * @index:	out: the worker's number in its domain, its bit in every mask
+ * @sq_offset:	out: where the SQ stands in the mapping
+ * @cq_offset:	out: where the CQ stands in the mapping
+ * @map_size:	out: bytes to map at offset 0 of the worker fd
+ * @reserved:	zero
+ *
+ * The ioctl returns the worker's file descriptor, close-on-exec.
+ */
+struct roost_worker_params {
+	__u32	flags;
+	__u32	sq_entries;
+	__u32	cq_entries;
+	__u32	index;
+	__u32	sq_offset;
+	__u32	cq_offset;
+	__u32	map_size;
+	__u32	reserved0;
+	__u64	reserved[2];
+};
+
+/* What to map from a domain fd. */
+#define ROOST_OFF_CONTROL	0x00000000ULL
+#define ROOST_OFF_EVENTS	0x10000000ULL
+
+/**
+ * struct roost_wake - wake workers (ROOST_IOC_WAKE on the domain fd)
+ * @flags:	one of ROOST_WAKE_ONE, _INDEX, _ALL, perhaps with _SYNC
+ * @index:	the worker, for ROOST_WAKE_INDEX; zero otherwise
+ * @reserved:	zero
+ *
+ * The ioctl returns how many workers were woken or given a permit by it: a
+ * worker that is not parked keeps one permit, which ends its next park at
+ * once, and a second wake before that adds nothing and counts as none.
+ * ROOST_WAKE_ONE wakes the parked worker with the highest index, and none if
+ * nobody is parked.  ROOST_WAKE_INDEX of a worker without a carrier is -ESRCH.
+ */
+struct roost_wake {
+	__u32	flags;
+	__u32	index;
+	__u64	reserved;
+};
+
+#define ROOST_WAKE_ONE		(1U << 0)
+#define ROOST_WAKE_INDEX	(1U << 1)
+#define ROOST_WAKE_ALL		(1U << 2)
+/* The caller is about to sleep: hand it the CPU.  Not with ROOST_WAKE_ALL. */
+#define ROOST_WAKE_SYNC		(1U << 3)
+
+/**
+ * struct roost_attach - lease a worker (ROOST_IOC_ATTACH on the worker fd)
+ * @flags:	zero
+ * @reserved0:	zero
+ * @lease:	out: number of this lease, also in roost_worker_page.lease
+ *
+ * The calling thread becomes the worker's carrier.  -EBUSY if a living thread
+ * is, or if the caller already carries another worker of the domain.
+ * ROOST_IOC_DETACH ends the lease; so does the end of the thread as soon as
+ * somebody else attaches.
+ */
+struct roost_attach {
+	__u32	flags;
+	__u32	reserved0;
+	__u64	lease;
+};
+
+/**
+ * struct roost_enter - submit, wake, park (ROOST_IOC_ENTER on the worker fd)
+ * @flags:	ROOST_ENTER_* bits
+ * @to_submit:	consume at most so many SQ entries of this worker
+ * @deadline:	with ROOST_ENTER_PARK: sleep no longer than until then;
+ *		ROOST_NO_DEADLINE: no limit.  Zero without ROOST_ENTER_PARK.
+ * @event:	with ROOST_ENTER_PARK: the event counter as it was before the
+ *		caller looked for work for the last time
+ * @wake:	with ROOST_ENTER_WAKE: this worker is woken first, as by
+ *		ROOST_WAKE_INDEX | ROOST_WAKE_SYNC; zero without
+ * @submitted:	out: SQ entries consumed
+ * @outcome:	out: ROOST_OUT_* bits
+ * @reserved:	zero
+ *
+ * Any thread of the domain may submit from any worker's ring; only the
+ * worker's carrier may park on it (-EPERM).  Completions that found no place
+ * in the CQ are moved there first.  Fewer entries than asked for are consumed
+ * when the CQ has no place for the completions that they may need
+ * (ROOST_OUT_CQ_FULL), and a call does a bounded amount of work.
+ * ROOST_ENTER_PARK does not sleep unless all that was asked for is consumed.
+ * -EINTR: a signal ended the call; @submitted and @outcome are valid then too.
+ */
+struct roost_enter {
+	__u32	flags;
+	__u32	to_submit;
+	__u64	deadline;
+	__u32	event;
+	__u32	wake;
+	__u32	submitted;
+	__u32	outcome;
+	__u64	reserved[2];
+};
+
+#define ROOST_ENTER_PARK	(1U << 0)
+#define ROOST_ENTER_WAKE	(1U << 1)
+
+/* Why a call with ROOST_ENTER_PARK came back, and what else it met. */
+#define ROOST_OUT_WAKE		(1U << 0)	/* one wake was received */
+#define ROOST_OUT_EVENT		(1U << 1)	/* something happened: look */
+#define ROOST_OUT_TIMEOUT	(1U << 2)	/* the deadline has passed */
+#define ROOST_OUT_SIGNAL	(1U << 3)	/* with -EINTR */
+#define ROOST_OUT_SLEPT		(1U << 4)	/* the carrier did sleep */
+#define ROOST_OUT_CQ_FULL	(1U << 5)	/* drain the CQ, call again */
+#define ROOST_OUT_NO_TARGET	(1U << 6)	/* @wake has no carrier */
+
+/*
+ * Operations.  An op is named by its op id: the index in its class (timers or
+ * polls) in the low half, a sequence number in the high half.  For each index
+ * the kernel keeps the highest sequence it has seen, by wrapping difference:
+ * SET and ADD want a higher one, CANCEL and REMOVE a higher one or the same,
+ * and anything older completes with -ESTALE, so that two rings cannot reorder
+ * them.  A new index starts below sequence 1.
+ */
+#define ROOST_OP_NOP		0	/* completes with res 0 */
+#define ROOST_OP_SKIP		1	/* an entry taken back: no completion */
+#define ROOST_OP_TIMER_SET	2	/* arm, or move what is armed */
+#define ROOST_OP_TIMER_CANCEL	3
+#define ROOST_OP_POLL_ADD	4	/* arm, or replace what is armed */
+#define ROOST_OP_POLL_REMOVE	5
+#define ROOST_OP_WAKE		6	/* wake the worker in @worker */
+#define ROOST_OP_NR		7
+/* Never used: a module cannot call the security hooks of these. */
+#define ROOST_OP_ACCEPT_RESERVED	62
+#define ROOST_OP_CONNECT_RESERVED	63
+
+/**
+ * struct roost_sqe - one submission
+ * @opcode:	ROOST_OP_*
+ * @flags:	ROOST_SQE_* bits
+ * @reserved0:	zero
+ * @fd:		POLL_ADD: the file; zero otherwise
+ * @op_id:	index and sequence; NOP and WAKE: any value, handed back
+ * @deadline:	TIMER_SET: when, at most ROOST_MAX_DEADLINE (-EINVAL beyond)
+ * @events:	POLL_ADD: POLL* bits wanted (HUP and ERR always are)
+ * @worker:	WAKE: the worker's index
+ * @reserved:	zero
+ *
+ * TIMER_SET on an armed index moves the timer: one completion comes, with the
+ * newest sequence.  The timer never fires early, and at most one tick late
+ * plus what the interrupt takes, counted from its hand-over.
+ *
+ * TIMER_CANCEL and POLL_REMOVE end what is armed; the target then completes
+ * with -ECANCELED under its own op id, and that is the only completion.  What
+ * is not armed any more gives -ENOENT under the op id given, with kind
+ * ROOST_CQE_CANCEL.  ROOST_SQE_QUIET suppresses both.
+ *
+ * POLL_ADD looks at the file once armed, so what is ready already completes at
+ * once.  One-shot unless ROOST_POLL_MULTISHOT is among @flags.
+ */
+struct roost_sqe {
+	__u8	opcode;
+	__u8	flags;
+	__u16	reserved0;
+	__s32	fd;
+	__u64	op_id;
+	__u64	deadline;
+	__u32	events;
+	__u32	worker;
+	__u64	reserved[4];
+};
+
+#define ROOST_SQE_QUIET		(1U << 0)	/* CANCEL and REMOVE only */
+/*
+ * POLL_ADD only: stay armed.  Each wake-up ORs its events into the op's word
+ * of the events array (ROOST_OFF_EVENTS, indexed like the polls) and completes
+ * with ROOST_CQE_MORE only if that word was 0.  The user exchanges the word
+ * with 0 before it tries the I/O.
+ */
+#define ROOST_POLL_MULTISHOT	(1U << 1)
+
+/**
+ * struct roost_cqe - one completion
+ * @user_data:	the op id
+ * @res:	0 or poll events; or -errno
+ * @flags:	kind in the low byte, then ROOST_CQE_* bits
+ */
+struct roost_cqe {
+	__u64	user_data;
+	__s32	res;
+	__u32	flags;
+};
+
+#define ROOST_CQE_KIND		0xffU
+#define ROOST_CQE_NOP		0U
+#define ROOST_CQE_TIMER		1U
+#define ROOST_CQE_POLL		2U
+#define ROOST_CQE_CANCEL	3U	/* a cancel that found nothing to end */
+#define ROOST_CQE_WAKE		4U
+
+#define ROOST_CQE_MORE		(1U << 8)	/* the op is still armed */
+#define ROOST_CQE_HINT		(1U << 9)	/* woken without events: look */
+#define ROOST_CQE_REPLACED	(1U << 10)	/* an older undelivered one fell */
+
+static inline __u64 roost_op_id(__u32 index, __u32 sequence)
+{
+	return (__u64)sequence << 32 | index;
+}
+
+static inline __u32 roost_op_index(__u64 op_id)
+{
+	return (__u32)op_id;
+}
+
+static inline __u32 roost_op_sequence(__u64 op_id)
+{
+	return (__u32)(op_id >> 32);
+}
+
+/**
+ * struct roost_control - the domain's shared page (ROOST_OFF_CONTROL)
+ * @api_version: constant
+ * @tick_shift:	constant
+ * @features:	constant
+ * @event:	event counter.  Kernel: atomic increment for each completion
+ *		and permit, before it looks for a worker to wake.  Users: read
+ *		only, with acquire, before the last look for work.
+ * @idle:	idle mask.  A carrier sets its worker's bit with a full barrier
+ *		before the last look for work; a waker clears it with an atomic
+ *		fetch-and, and only the one who found it set wakes; the kernel
+ *		clears it on every return from a park.
+ * @cq_ready:	one bit a worker.  Kernel: set after a completion was posted to
+ *		that worker's CQ.  Users: cleared with an atomic fetch-and
+ *		before the CQ is drained.
+ *
+ * The kernel trusts none of this: a process that scribbles here can lose its
+ * own wake-ups and nothing else.
+ */
+struct roost_control {
+	__u32	api_version;
+	__u32	tick_shift;
+	__u64	features;
+	__u64	pad0[6];
+
+	__u32	event;
+	__u32	pad1[15];
+
+	__u64	idle[ROOST_MASK_WORDS];
+	__u64	pad2[8 - ROOST_MASK_WORDS];
+
+	__u64	cq_ready[ROOST_MASK_WORDS];
+	__u64	pad3[8 - ROOST_MASK_WORDS];
+};
+
+/**
+ * struct roost_worker_page - head of a worker's mapping
+ * @sq_head:	kernel: entries consumed (release); users: acquire
+ * @cq_tail:	kernel: entries posted (release); users: acquire
+ * @cq_overflow: kernel: completions that wait for a place in the CQ; an ENTER
+ *		moves them there
+ * @lease:	kernel: number of the lease in force, 0 for none
+ * @parked:	1 while the carrier is asleep in the kernel.  A waker that has
+ *		cleared the idle bit exchanges this with 0: only if it was 1 is
+ *		a ROOST_WAKE_INDEX needed.
+ * @sq_tail:	carrier: entries published (release); kernel: acquire
+ * @pending_min: carrier: earliest deadline among the TIMER_SET entries that
+ *		are published and not consumed, ROOST_NO_DEADLINE for none
+ * @cq_head:	who drains: entries taken (release); kernel: acquire.  A value
+ *		that cannot be counts as a full ring.
+ */
+struct roost_worker_page {
+	__u32	sq_head;
+	__u32	pad0[15];
+
+	__u32	cq_tail;
+	__u32	cq_overflow;
+	__u64	lease;
+	__u32	parked;
+	__u32	pad1[11];
+
+	__u32	sq_tail;
+	__u32	pad2;
+	__u64	pending_min;
+	__u64	pad3[6];
+
+	__u32	cq_head;
+	__u32	pad4[15];
+};
+
+/**
+ * struct roost_domain_stat - counters (ROOST_IOC_DOMAIN_STAT on the domain fd)
+ * @workers:		out: workers that exist
+ * @timers_pending:	out: timers armed now
+ * @polls_armed:	out: polls armed now
+ * @overflow_pending:	out: completions now waiting for a place
+ * @parked:		out: mask of the workers asleep now
+ * @parks:		out: calls of ENTER that slept
+ * @parks_refused:	out: calls that came to sleep and did not
+ * @wakes:		out: wakes that woke a worker or left a permit
+ * @wakes_received:	out: parks ended by a wake (ROOST_OUT_WAKE)
+ * @wakes_kernel:	out: workers woken because a completion was posted
+ * @timeouts:		out: parks ended by their deadline
+ * @signals:		out: parks ended by a signal
+ * @enters:		out: calls of ENTER
+ * @submitted:		out: entries consumed
+ * @completed:		out: completions posted
+ * @overflowed:		out: completions that found the CQ full
+ * @timers_set:		out: TIMER_SET that armed
+ * @timers_moved:	out: TIMER_SET that moved
+ * @timers_fired:	out: expiries
+ * @timers_cancelled:	out: timers ended by TIMER_CANCEL
+ * @polls_added:	out: POLL_ADD that armed
+ * @polls_fired:	out: poll completions from a wait queue
+ * @polls_removed:	out: polls ended by POLL_REMOVE or replaced
+ * @hrtimer_starts:	out: times that a hardware timer was programmed
+ * @reserved:		zero
+ */
+struct roost_domain_stat {
+	__u32	workers;
+	__u32	timers_pending;
+	__u32	polls_armed;
+	__u32	overflow_pending;
+	__u64	parked[ROOST_MASK_WORDS];
+	__u64	parks;
+	__u64	parks_refused;
+	__u64	wakes;
+	__u64	wakes_received;
+	__u64	wakes_kernel;
+	__u64	timeouts;
+	__u64	signals;
+	__u64	enters;
+	__u64	submitted;
+	__u64	completed;
+	__u64	overflowed;
+	__u64	timers_set;
+	__u64	timers_moved;
+	__u64	timers_fired;
+	__u64	timers_cancelled;
+	__u64	polls_added;
+	__u64	polls_fired;
+	__u64	polls_removed;
+	__u64	hrtimer_starts;
+	__u64	reserved[5];
+};
+
+#define ROOST_IOC_MAGIC		0xBD
+
+/* On /dev/roost. */
+#define ROOST_IOC_INFO		_IOWR(ROOST_IOC_MAGIC, 0x00, struct roost_info)
+#define ROOST_IOC_CREATE_DOMAIN	\
+	_IOWR(ROOST_IOC_MAGIC, 0x01, struct roost_domain_params)
+
+/* On a domain fd. */
+#define ROOST_IOC_CREATE_WORKER	\
+	_IOWR(ROOST_IOC_MAGIC, 0x10, struct roost_worker_params)
+#define ROOST_IOC_WAKE		_IOW(ROOST_IOC_MAGIC, 0x11, struct roost_wake)
+#define ROOST_IOC_DOMAIN_STAT	\
+	_IOWR(ROOST_IOC_MAGIC, 0x12, struct roost_domain_stat)
+
+/* On a worker fd. */
+#define ROOST_IOC_ATTACH	\
+	_IOWR(ROOST_IOC_MAGIC, 0x20, struct roost_attach)
+#define ROOST_IOC_DETACH	_IO(ROOST_IOC_MAGIC, 0x21)
+#define ROOST_IOC_ENTER		\
+	_IOWR(ROOST_IOC_MAGIC, 0x22, struct roost_enter)
+
+#endif /* _UAPI_LINUX_ROOST_H */
