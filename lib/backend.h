@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * backend.h - what sleeps, wakes, keeps time and watches files.
+ *
+ * Two implementations, one contract; the code above does not know which one
+ * runs.  The idle mask and the event counter are a struct roost_control in
+ * both (rt->control): mapped from the module, or plain memory.
+ *
+ * Going idle (worker.c), rules P1 to P3: sample the event counter; set the own
+ * idle bit with a full barrier; look again at everything; clear the bit if
+ * something was found, else park(sample).  park() returns with the bit clear.
+ *
+ * Waking one (worker.c): publish the work; full barrier; read the mask
+ * relaxed; choose; clear the bit; if this call found it set: wake(target).
+ */
+#ifndef ROOST_LIB_BACKEND_H
+#define ROOST_LIB_BACKEND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fd;
+struct runtime;
+struct worker;
+struct wtimer;
+
+/**
+ * struct backend - a backend's entry points; results are 0 or -errno
+ * @name:	"kernel" or "futex"
+ * @start:	before any worker exists; sets rt->control
+ * @end:	after all workers have gone
+ * @worker_init: make what a worker needs; roost_run()'s thread
+ * @worker_fini: undo it
+ * @worker_enter: the worker's own thread, first of all (takes the lease)
+ * @worker_leave: the same thread, last of all
+ * @collect:	take expiries and file events that can be seen now and hand them
+ *		to timer_expired() and fd_event(); a few loads when there are
+ *		none.  Called before each resume, and with @idle set for the last
+ *		look before a park (then it looks at every worker's queue).
+ *		Returns how many were taken.
+ * @flush:	hand over what is staged, without sleeping
+ * @park:	flush, then sleep unless the event counter is no longer @event or
+ *		a wake came.  The own idle bit is clear on return.
+ * @wake:	wake a worker whose idle bit the caller has cleared; returns true
+ *		if that took a system call.  Any thread.
+ * @bump:	raise the event counter (publishing something that a worker
+ *		about to park could miss).  Any thread.
+ * @timer_arm:	make sure that something fires at or before @t->deadline; the
+ *		actor that owns @t calls it, on worker @w
+ * @timer_end:	the actor is about to end: nothing of @t may stay armed that
+ *		could hurt the slot's next tenant
+ * @fd_arm:	start or refresh watching @f for @f->events, edge-triggered: a
+ *		fresh arm resolves the number anew, looks at the file, and
+ *		reports what is ready already.  Holding @f->lock.  Errors of the
+ *		descriptor (-EBADF, -EPERM, ...) are returned here.
+ * @fd_disarm:	stop watching; no event with an older @f->sequence is delivered
+ *		afterwards.  Holding @f->lock.
+ */
+struct backend {
+	const char *name;
+	int (*start)(struct runtime *rt);
+	void (*end)(struct runtime *rt);
+	int (*worker_init)(struct worker *w);
+	void (*worker_fini)(struct worker *w);
+	int (*worker_enter)(struct worker *w);
+	void (*worker_leave)(struct worker *w);
+	unsigned int (*collect)(struct worker *w, bool idle);
+	void (*flush)(struct worker *w);
+	void (*park)(struct worker *w, uint32_t event);
+	bool (*wake)(struct worker *target, bool sync);
+	void (*bump)(struct runtime *rt);
+	void (*timer_arm)(struct worker *w, struct wtimer *t);
+	void (*timer_end)(struct worker *w, struct wtimer *t);
+	int (*fd_arm)(struct worker *w, struct fd *f);
+	void (*fd_disarm)(struct worker *w, struct fd *f);
+};
+
+extern const struct backend backend_kernel;
+extern const struct backend backend_futex;
+
+#endif /* ROOST_LIB_BACKEND_H */
