@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+# shellcheck shell=bash
+#
+# Sourced by the scripts under tools/: where things are, how to complain, and
+# how to become root. No side effect but setting variables.
+
+ROOST_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+: "${ROOST_CACHE:=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/roost}"
+export ROOST_TOP ROOST_CACHE
+
+# say MESSAGE...: progress, on standard error so that it never mixes with data.
+say()
+{
+	printf '%s: %s\n' "${0##*/}" "$*" >&2
+}
+
+# die MESSAGE...: a failure of the tool itself; 125 is never a command's code.
+die()
+{
+	say "$*"
+	exit 125
+}
+
+# as_root CMD...: run CMD as root, by sudo when we are not.
+as_root()
+{
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		die "need root (or sudo) for: $*"
+	fi
+}
+
+# sh_quote WORD...: the words, quoted for any POSIX shell.
+sh_quote()
+{
+	local word out=
+
+	for word in "$@"; do
+		out+=" '${word//\'/\'\\\'\'}'"
+	done
+	printf '%s\n' "${out# }"
+}
+
+# apt_update_once: fetch package lists, unless there are some that we fetched
+# within the hour (the cache may be older than the system it is used on).
+apt_update_once()
+{
+	local stamp=$ROOST_CACHE/apt-updated
+
+	mkdir -p "$ROOST_CACHE"
+	if [ -n "$(find "$stamp" -mmin -60 2>/dev/null)" ] &&
+	   compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null; then
+		return 0
+	fi
+	say "apt-get update"
+	as_root apt-get update -qq >&2 || die "apt-get update failed"
+	touch "$stamp"
+}

@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+#
+# Installs the Debian packages that a purpose needs and that are missing.
+#
+#   tools/setup.sh build|vm|check|demo|all...
+#
+# Names what it is about to install; does nothing, quickly, when all is there.
+# Kernel images and headers are no part of this: tools/kernel/kernel.sh unpacks
+# them into the cache, since their own installation builds an initramfs and
+# touches the boot loader.
+
+set -eu
+# shellcheck source=tools/common.sh
+. "$(dirname "$0")/common.sh"
+
+# packages_for PURPOSE: one package a line.
+packages_for()
+{
+	case $1 in
+	build)
+		# module (kbuild of both kernels), library, tools
+		printf '%s\n' gcc gcc-12 make libc6-dev libelf1 rsync kmod \
+			pkg-config xz-utils
+		;;
+	vm)
+		printf '%s\n' qemu-system-x86 seabios busybox-static cpio kmod \
+			strace util-linux
+		packages_for build
+		;;
+	kernel)
+		# building the debugging kernel
+		printf '%s\n' flex bison bc libelf-dev libssl-dev dwarves \
+			python3 cpio
+		packages_for build
+		;;
+	check)
+		printf '%s\n' sparse clang perl python3 git
+		packages_for vm
+		;;
+	demo)
+		printf '%s\n' wrk python3
+		packages_for vm
+		;;
+	all)
+		packages_for kernel
+		packages_for check
+		packages_for demo
+		;;
+	*)
+		die "unknown purpose '$1' (build, vm, kernel, check, demo, all)"
+		;;
+	esac
+}
+
+[ $# -gt 0 ] || die "usage: tools/setup.sh build|vm|kernel|check|demo|all..."
+
+wanted=$(for purpose in "$@"; do packages_for "$purpose"; done | sort -u)
+# shellcheck disable=SC2086 # a list of words is meant
+installed=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' $wanted \
+	2>/dev/null | sed -n 's/^.i *//p' | sort -u)
+missing=$(comm -23 <(printf '%s\n' "$wanted") <(printf '%s\n' "$installed"))
+[ -n "$missing" ] || exit 0
+
+say "installing:" "${missing//$'\n'/ }"
+apt_update_once
+# shellcheck disable=SC2086
+as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+	--no-install-recommends $missing >&2 || die "apt-get install failed"
