@@ -183,7 +183,10 @@ struct roost_attach {
  * when the CQ has no place for the completions that they may need
  * (ROOST_OUT_CQ_FULL), and a call does a bounded amount of work.
  * ROOST_ENTER_PARK does not sleep unless all that was asked for is consumed.
- * -EINTR: a signal ended the call; @submitted and @outcome are valid then too.
+ * Who parks has set its bit in the idle mask before: a bit found clear counts
+ * as a wake received, and the call returns at once.
+ * -EINTR: a signal, and nothing else, ended the park; @submitted and @outcome
+ * are valid then too.
  */
 struct roost_enter {
 	__u32	flags;
@@ -272,6 +275,9 @@ struct roost_sqe {
  * with 0 before it tries the I/O.
  */
 #define ROOST_POLL_MULTISHOT	(1U << 1)
+
+/* In the events word: woken without events, look (as ROOST_CQE_HINT). */
+#define ROOST_EVENT_HINT	(1U << 31)
 
 /**
  * struct roost_cqe - one completion
