@@ -33,6 +33,8 @@ struct wtimer;
  * @worker_fini: undo it
  * @worker_enter: the worker's own thread, first of all (takes the lease)
  * @worker_leave: the same thread, last of all
+ * @busy:	may be NULL: @w has an actor to resume now, so it cannot watch over
+ *		what it watched over while idle
  * @collect:	take expiries and file events that can be seen now and hand them
  *		to timer_expired() and fd_event(); a few loads when there are
  *		none.  Called before each resume, and with @idle set for the last
@@ -40,7 +42,9 @@ struct wtimer;
  *		Returns how many were taken.
  * @flush:	hand over what is staged, without sleeping
  * @park:	flush, then sleep unless the event counter is no longer @event or
- *		a wake came.  The own idle bit is clear on return.
+ *		a wake came.  The own idle bit is clear on return.  Counts in
+ *		@w->stats: parks if it slept, else parks_refused; wakes_received
+ *		if somebody else had cleared the bit.
  * @wake:	wake a worker whose idle bit the caller has cleared; returns true
  *		if that took a system call.  Any thread.
  * @bump:	raise the event counter (publishing something that a worker
@@ -64,6 +68,7 @@ struct backend {
 	void (*worker_fini)(struct worker *w);
 	int (*worker_enter)(struct worker *w);
 	void (*worker_leave)(struct worker *w);
+	void (*busy)(struct worker *w);
 	unsigned int (*collect)(struct worker *w, bool idle);
 	void (*flush)(struct worker *w);
 	void (*park)(struct worker *w, uint32_t event);

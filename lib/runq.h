@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * runq.h - the run queue: pids that are ready.
+ *
+ * The kind is chosen at build time (RUNQ in the Makefile); one contract:
+ *
+ *  - any thread may push, any worker may pop, also at the same time;
+ *  - a push never fails: a queue holds as many pids as there are slots, and a
+ *    slot is in it at most once, which its state Queued guarantees;
+ *  - first in, first out, as far as the kind says so;
+ *  - who pushed may take it that a later runq_length() of any thread that is
+ *    ordered after the push by a full barrier on both sides sees it or a pop;
+ *  - an empty pop and the length are snapshots.
+ */
+#ifndef ROOST_LIB_RUNQ_H
+#define ROOST_LIB_RUNQ_H
+
+#include <stdint.h>
+
+#include <roost/types.h>
+
+struct runq;
+struct runtime;
+
+/** runq_create() - a queue for the slots of @rt.  Return: NULL without memory */
+struct runq *runq_create(struct runtime *rt);
+void runq_destroy(struct runq *q);
+
+/** runq_push() - append; the slot is in state Queued */
+void runq_push(struct runq *q, roost_pid pid);
+
+/** runq_pop() - take the first.  Return: ROOST_PID_NONE if it is empty */
+roost_pid runq_pop(struct runq *q);
+
+/** runq_length() - how many, relaxed */
+uint32_t runq_length(const struct runq *q);
+
+#endif /* ROOST_LIB_RUNQ_H */

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * runtime.h - one running instance of the library.
+ *
+ * Pids are unique in the process: each runtime holds a range of slot indices,
+ * [base, base + max_actors), from its start to its end, so that a thread
+ * outside can unpark an actor without naming its runtime.
+ */
+#ifndef ROOST_LIB_RUNTIME_H
+#define ROOST_LIB_RUNTIME_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <linux/roost.h>
+#include <roost/runtime.h>
+
+#include "backend.h"
+#include "compiler.h"
+#include "runq.h"
+#include "slot.h"
+#include "spin.h"
+#include "stack.h"
+#include "worker.h"
+
+/**
+ * struct runtime - a run
+ * @config:	knobs, all resolved: none is 0 where 0 means the default
+ * @backend:	constant
+ * @control:	idle mask and event counter; set by backend->start()
+ * @backend_data: the backend's own
+ * @fds:	fd.c's own
+ * @slots:	the slot table, constant
+ * @base:	process-wide index of @slots[0], constant
+ * @workers:	all workers, constant while it runs
+ * @nr_workers:	how many; final before the first actor runs
+ * @root:	pid of the first actor
+ * @runq:	the run queue
+ * @stacks:	stacks
+ * @slot_lock:	guards the free list
+ * @slot_fresh:	slots from here on were never used
+ * @slot_free:	index + 1 of the first free used slot
+ * @live:	actors that have not ended; raised before the first push, lowered
+ *		last of all
+ * @root_gone:	the root actor has ended
+ * @swept:	what was parked for ever has been stopped, once a run
+ * @reluctant:	index + 1 of the worker that is woken last, 0 for none
+ * @outside:	counters for threads that are no workers of it; added atomically
+ * @full_said:	the line about a full slot table was written
+ */
+struct runtime {
+	struct roost_config config;
+	const struct backend *backend;
+	struct roost_control *control;
+	void *backend_data;
+	void *fds;
+	struct slot *slots;
+	uint32_t base;
+	struct worker *workers;
+	unsigned int nr_workers;
+	roost_pid root;
+	struct runq *runq;
+
+	struct spin slot_lock _Alignas(CACHELINE);
+	uint32_t slot_fresh;
+	uint32_t slot_free;
+
+	_Atomic uint32_t live _Alignas(CACHELINE);
+	_Atomic bool root_gone;
+	_Atomic bool swept;
+	_Atomic bool full_said;
+	_Atomic uint32_t reluctant;
+
+	struct stacks stacks _Alignas(CACHELINE);
+	struct worker_stats outside _Alignas(CACHELINE);
+	struct list_head registered;
+	_Atomic uint32_t visitors;
+};
+
+/* The kernel's view of the shared words is plain; ours is atomic. */
+static inline _Atomic uint32_t *control_event(struct runtime *rt)
+{
+	return (_Atomic uint32_t *)&rt->control->event;
+}
+
+static inline _Atomic uint64_t *control_idle(struct runtime *rt,
+					     unsigned int word)
+{
+	return (_Atomic uint64_t *)&rt->control->idle[word];
+}
+
+/** runtime_slot() - the slot of a pid, whatever its generation; NULL: none */
+static inline struct slot *runtime_slot(struct runtime *rt, roost_pid pid)
+{
+	uint32_t i = pid_index(pid) - rt->base;
+
+	return i < rt->config.max_actors ? &rt->slots[i] : NULL;
+}
+
+static inline roost_pid runtime_pid(const struct runtime *rt,
+				    const struct slot *s, uint32_t generation)
+{
+	return (uint64_t)generation << 32 | (rt->base + s->index);
+}
+
+/** runtime_self() - the runtime of the calling actor or worker, or NULL */
+struct runtime *runtime_self(void);
+
+/**
+ * runtime_stats() - the counters to add to in the calling thread
+ *
+ * Use stat_count() with it, which is safe for threads outside, too.
+ */
+static inline void stat_count(struct runtime *rt, size_t offset, uint64_t n)
+{
+	struct worker *w = worker_self();
+	_Atomic uint64_t *c;
+
+	if (w && w->rt == rt) {
+		c = (_Atomic uint64_t *)((char *)&w->stats + offset);
+		stat_add(c, n);
+	} else {
+		c = (_Atomic uint64_t *)((char *)&rt->outside + offset);
+		atomic_fetch_add_explicit(c, n, memory_order_relaxed);
+	}
+}
+
+#define STAT(name)	offsetof(struct worker_stats, name)
+
+#endif /* ROOST_LIB_RUNTIME_H */

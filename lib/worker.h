@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * worker.h - a scheduling place and the thread that runs it.
+ */
+#ifndef ROOST_LIB_WORKER_H
+#define ROOST_LIB_WORKER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <roost/types.h>
+
+#include "compiler.h"
+#include "ctx.h"
+
+struct runtime;
+struct slot;
+
+/* What an actor wants when it gives up its worker. */
+enum intent {
+	INTENT_YIELD,		/* the default of each resume (S0-45) */
+	INTENT_PARK,
+	INTENT_PARK_ENDLESS,
+	INTENT_EXIT,
+};
+
+/*
+ * Counters of one worker.  Written by its own thread only (stat_add()), read by
+ * anybody.  Backends count what is marked so.
+ */
+struct worker_stats {
+	_Atomic uint64_t spawned;
+	_Atomic uint64_t resumes;
+	_Atomic uint64_t parks;			/* backend, in park() */
+	_Atomic uint64_t parks_refused;		/* backend, in park() */
+	_Atomic uint64_t wakes_sent;
+	_Atomic uint64_t wakes_received;	/* backend in park(), worker.c */
+	_Atomic uint64_t wake_calls;
+	_Atomic uint64_t enters;		/* backend */
+	_Atomic uint64_t timers_armed;		/* backend */
+	_Atomic uint64_t timers_fired;
+	_Atomic uint64_t fd_arms;		/* fd.c */
+	_Atomic uint64_t fd_events;		/* fd.c */
+};
+
+static inline void stat_add(_Atomic uint64_t *counter, uint64_t n)
+{
+	uint64_t v = atomic_load_explicit(counter, memory_order_relaxed);
+
+	atomic_store_explicit(counter, v + n, memory_order_relaxed);
+}
+
+/**
+ * struct worker - one worker
+ * @rt:		its runtime, constant
+ * @index:	its number, its bit in the idle mask, constant
+ * @backend:	the backend's own, from worker_init() to worker_fini()
+ * @thread:	its thread; not for worker 0
+ * @clock:	CPU time clock of its thread
+ * @current:	the actor that runs, NULL in scheduler context
+ * @intent:	what @current asked for
+ * @ctx:	the scheduler's context while an actor runs
+ * @busy:	resumed an actor since its last park
+ * @stats:	counters
+ */
+struct worker {
+	struct runtime *rt;
+	unsigned int index;
+	void *backend;
+	pthread_t thread;
+	clockid_t clock;
+
+	struct slot *current _Alignas(CACHELINE);
+	enum intent intent;
+	struct ctx ctx;
+	bool busy;
+
+	struct worker_stats stats _Alignas(CACHELINE);
+} __attribute__((aligned(128)));
+
+/**
+ * worker_self() - the worker that the calling thread runs, or NULL
+ *
+ * Not inlined, so that no compiler keeps the address of a thread's variable
+ * over a switch; ask again after anything that may switch.
+ */
+struct worker *worker_self(void);
+
+/** worker_actor() - the calling actor's slot, NULL outside of an actor */
+struct slot *worker_actor(void);
+
+/** worker_suspend() - leave the calling actor with @intent, until resumed */
+void worker_suspend(enum intent intent);
+
+/** worker_ready() - push what has become Queued and see that it gets run */
+void worker_ready(struct runtime *rt, struct slot *s, uint32_t generation);
+
+/** worker_wake_one() - wake an idle worker, if there is one (P2) */
+void worker_wake_one(struct runtime *rt);
+
+/** worker_wake_all() - wake all that are idle: the end of a run only (P4) */
+void worker_wake_all(struct runtime *rt);
+
+/**
+ * worker_claim_idle() - take one worker out of the idle mask
+ *
+ * Return: it; the caller must wake it.  NULL if nobody is idle.
+ */
+struct worker *worker_claim_idle(struct runtime *rt);
+
+/** worker_wake_claimed() - wake what worker_claim_idle() gave */
+void worker_wake_claimed(struct runtime *rt, struct worker *target);
+
+/** worker_loop() - be worker @w until the run is over */
+void worker_loop(struct worker *w);
+
+#endif /* ROOST_LIB_WORKER_H */
