@@ -11,6 +11,10 @@
  * or got EAGAIN has drained the file, and nothing is tried again before an
  * event says so.  All others arm afresh for each wait, so that a number that
  * was closed and reused behind our back is looked up anew.
+ *
+ * Who writes what: fd.c alone raises @sequence (just before each fd_arm() and
+ * fd_disarm() of the backend) and sets @armed, @events and @managed; backends
+ * read them under @lock, and write @worker only.
  */
 #ifndef ROOST_LIB_FD_H
 #define ROOST_LIB_FD_H
@@ -23,46 +27,86 @@
 #include "spin.h"
 #include "wait.h"
 
+struct fd_chunk;
 struct runtime;
+
+/* struct fd.kind, besides 0 for what is not managed */
+#define FD_MANAGED	(1U << 0)	/* as @managed */
+#define FD_SOCKET	(1U << 1)	/* managed, and a socket */
+#define FD_STREAM	(1U << 2)	/* ... of TCP: a short count means drained */
+
+/*
+ * struct fd.ready: POLL* bits in the low half word, above them a tick that
+ * counts events.  Who wants to take bits away does so only if no event came
+ * since the attempt that proved them wrong (fd_ready.c).
+ */
+#define FD_READY_BITS	0xffffU
+#define FD_READY_TICK	0x10000U
+
+/* In fd_waiter.got only: woken without a reason, look. */
+#define FD_HINT		(1U << 31)
 
 /**
  * struct fd - a descriptor number
- * @lock:	guards all fields but @ready
+ * @lock:	guards all fields but @kind and @ready
+ * @accepting:	one at a time tries a listening socket that may block
  * @number:	constant
  * @sequence:	of the newest arm or disarm, starts at 0
  * @events:	POLL* bits that the backend is to watch for
  * @armed:	the backend watches
  * @managed:	see above
  * @worker:	kernel backend: index of the worker whose ring has the poll
+ * @kind:	FD_* bits; written under @lock, read without
  * @ready:	events seen and not yet used up
  * @waiters:	struct fd_waiter list
  */
 struct fd {
 	struct spin lock;
+	struct spin accepting;
 	int number;
 	uint32_t sequence;
 	uint32_t events;
 	bool armed;
 	bool managed;
 	uint32_t worker;
-	_Atomic uint32_t ready;
+	_Atomic uint32_t kind;
+	_Atomic uint64_t ready;
 	struct list_head waiters;
 };
 
 /**
  * struct fd_waiter - one waiting actor, on its stack
  * @node:	in fd->waiters while it waits; under the fd's lock
+ * @queued:	it is in the list; under the fd's lock
  * @ref:	its wait
  * @events:	what it wants, with POLLERR | POLLHUP
+ * @since:	fd->ready as it was when the waiter was queued: only later events
+ *		are for it
  * @got:	events delivered, or 0; under the fd's lock
  * @error:	-errno delivered, or 0; under the fd's lock
  */
 struct fd_waiter {
 	struct list_head node;
+	bool queued;
 	struct wait_ref ref;
 	uint32_t events;
+	uint64_t since;
 	uint32_t got;
 	int error;
+};
+
+/**
+ * struct fd_table - the descriptor numbers of a runtime (rt->fds points to it)
+ * @chunks:	made on first touch, installed by compare-and-swap
+ * @nr_chunks:	how many there can be
+ * @max_fds:	numbers below this can be waited on
+ * @scratch:	an empty epoll descriptor, to ask what can be polled
+ */
+struct fd_table {
+	_Atomic(struct fd_chunk *) *chunks;
+	unsigned int nr_chunks;
+	unsigned int max_fds;
+	int scratch;
 };
 
 /**
@@ -72,9 +116,9 @@ struct fd_waiter {
  * @sequence:	of the arm that reported
  * @events:	POLL* bits; 0: woken without a reason, look
  *
- * Any thread, no lock held.
+ * Any thread, no lock held.  Return: false if it was stale and was dropped.
  */
-void fd_event(struct runtime *rt, unsigned int number, uint32_t sequence,
+bool fd_event(struct runtime *rt, unsigned int number, uint32_t sequence,
 	      uint32_t events);
 
 /**
@@ -85,7 +129,81 @@ void fd_event(struct runtime *rt, unsigned int number, uint32_t sequence,
 void fd_error(struct runtime *rt, unsigned int number, uint32_t sequence,
 	      int error);
 
+/**
+ * fd_table_init() - make rt->fds for rt->config.max_fds numbers
+ * @rt:		the runtime, whose backend has not started yet
+ *
+ * Return: 0, -ENOMEM, -EMFILE or -ENFILE.
+ */
 int fd_table_init(struct runtime *rt);
+
+/** fd_table_fini() - undo it, after the backend has ended */
 void fd_table_fini(struct runtime *rt);
+
+/**
+ * fd_find() - the state of a number that was used before
+ *
+ * Any thread.  Return: NULL if no actor ever touched it.
+ */
+struct fd *fd_find(struct fd_table *table, unsigned int number);
+
+/**
+ * fd_get() - the state of a number, made if need be
+ * @fd:		where it goes
+ *
+ * Return: 0; -EBADF if negative; -EMFILE if not below max_fds; -ENOMEM.
+ */
+int fd_get(struct fd_table *table, int number, struct fd **fd);
+
+/**
+ * fd_manage() - start over with a number that has just come from the kernel
+ * @f:		its state, perhaps of an older file
+ * @kind:	FD_* bits, with FD_MANAGED
+ *
+ * Whoever still waits for the older file gets -ECANCELED.
+ */
+void fd_manage(struct fd *f, uint32_t kind);
+
+/**
+ * fd_adopt() - the same for a file that actors may wait on already
+ *
+ * Return: 0 or -errno; unchanged then.
+ */
+int fd_adopt(struct fd *f, uint32_t kind);
+
+/**
+ * fd_forget() - stop watching; whoever waits gets -ECANCELED
+ */
+void fd_forget(struct fd *f);
+
+/**
+ * fd_kick() - make whoever waits look again
+ */
+void fd_kick(struct fd *f);
+
+/**
+ * fd_wait_ready() - wait until an I/O call on a descriptor is worth a try
+ * @f:		its state
+ * @events:	POLLIN or POLLOUT: the direction
+ * @fresh:	look at the file as it is now (unmanaged), or see @f->ready
+ * @deadline:	absolute
+ *
+ * Return: 0, perhaps without a reason; -ETIMEDOUT; -ECANCELED; or what the
+ * backend says of the descriptor.
+ */
+int fd_wait_ready(struct fd *f, uint32_t events, uint64_t deadline);
+
+/**
+ * fd_ready_load() - what is known before an attempt, for fd_ready_take()
+ */
+static inline uint64_t fd_ready_load(struct fd *f)
+{
+	/* Acquire, pairs with the release in fd_ready_add(). */
+	return atomic_load_explicit(&f->ready, memory_order_acquire);
+}
+
+void fd_ready_add(struct fd *f, uint32_t events);
+void fd_ready_take(struct fd *f, uint64_t before, uint32_t events);
+void fd_ready_reset(struct fd *f);
 
 #endif /* ROOST_LIB_FD_H */
