@@ -49,7 +49,6 @@ patterns=(
 	'unregister_netdevice: waiting'
 	'disagrees about version of symbol'
 	'Unknown symbol'
-	'trap: '
 )
 
 expression=$(IFS='|'; printf '%s' "${patterns[*]}")

@@ -282,11 +282,21 @@ build_initrd "$@"
 boot
 qemu_rc=$?
 
-# The verdict. Only the token makes a run successful.
-faults=$("$ROOST_TOP/tools/vm/klog.sh" "$logs/kernel.log") || {
+# check_log FILE: print what a kernel log reports, in its context.
+check_log()
+{
+	faults=$("$ROOST_TOP/tools/vm/klog.sh" "$1") && return
 	say "the kernel log reports:"
 	printf '%s\n' "$faults" | sed 's/^/  | /' >&2
+	say "from the first on:"
+	tr -d '\r' < "$1" | first=$(head -n 1 <<<"$faults") awk '
+		index($0, ENVIRON["first"]) { on = 1 }
+		on && n++ < 60' | sed 's/^/  | /' >&2
 }
+
+# The verdict. Only the token makes a run successful.
+faults=''
+check_log "$logs/kernel.log"
 token=$(sed -n "s/^$nonce end \([0-9][0-9]*\)\r*$/\1/p" "$work/control" 2>/dev/null)
 failure=$(sed -n "s/^$nonce fail //p" "$work/control" 2>/dev/null)
 if [ -z "$token" ]; then
@@ -299,11 +309,6 @@ if [ -z "$token" ]; then
 	fi
 fi
 fetch_files
-if [ -z "$faults" ]; then
-	faults=$("$ROOST_TOP/tools/vm/klog.sh" "$logs/dmesg.log") || {
-		say "the kernel log reports:"
-		printf '%s\n' "$faults" | sed 's/^/  | /' >&2
-	}
-fi
+[ -n "$faults" ] || check_log "$logs/dmesg.log"
 [ -z "$faults" ] || trouble "kernel fault (the command's exit code was $token)"
 exit "$token"

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+#
+# roost: verbs only; what is built, and how, stands in the folders' Makefiles.
+#
+#   make KVER=6.1 kmod        the module for a kernel of tools/kernel/kernel.sh,
+#                             or for installed headers: KVER=$(uname -r)
+#   make KDIR=/path kmod      the module for a kernel tree or headers folder
+
+KVER ?= 6.12
+KDIR ?=
+# kernels whose VMs `make check` boots
+CHECK_KERNELS ?= 6.1 6.12
+
+export CHECK_KERNELS
+
+.PHONY: all setup kmod lib tools examples selftests check style demo clean help
+# One after the other; the folders' own makes use the job server.
+.NOTPARALLEL:
+
+all: kmod lib tools
+
+help:
+	@echo 'make all         module (KVER=$(KVER)), library, tools'
+	@echo 'make setup       install the Debian packages that are missing'
+	@echo 'make kmod        roost.ko to build/RELEASE/ (KVER= or KDIR=)'
+	@echo 'make lib         libroost.a and libroost.so'
+	@echo 'make examples    tools/examples'
+	@echo 'make selftests   the test programs'
+	@echo 'make check       all tests, on this machine and in VMs (CHECK_KERNELS=)'
+	@echo 'make style       static checks'
+	@echo 'make demo        the server demonstration in a VM'
+	@echo 'make clean       remove what was built; fetched kernels stay cached'
+
+setup:
+	@tools/setup.sh all
+
+kmod:
+	@tools/setup.sh build
+	@tools/kernel/kmod.sh $(if $(KDIR),--kdir $(KDIR),--kver $(KVER)) >/dev/null
+
+lib:
+	@tools/setup.sh build
+	$(MAKE) -C lib
+
+tools: examples
+
+examples: lib
+	$(MAKE) -C tools/examples
+
+selftests: lib examples
+	$(MAKE) -C selftests KSELFTEST_DIR="$$(tools/kernel/source-files.sh)"
+
+check:
+	@tools/check/check.sh
+
+style:
+	@tools/setup.sh check
+	@tools/check/static.sh
+
+demo:
+	@tools/setup.sh demo
+	@tools/demo/run.sh
+
+clean:
+	rm -rf build
+	$(MAKE) -C lib clean
+	$(MAKE) -C tools/examples clean
+	$(MAKE) -C selftests clean

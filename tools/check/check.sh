@@ -1,0 +1,202 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+#
+# Runs all tests: on this machine, then in one VM for each kernel that
+# $CHECK_KERNELS names, then the module's own tests in a second VM.
+#
+#   tools/check/check.sh [--static] [--host-only | --vm-only] [--only PATTERN]
+#
+# --static adds the static checks; --only takes a shell pattern for paths like
+# selftests/uapi/park_test. What is a test is a matter of place and name:
+#
+#   selftests/unit/*_test     this machine
+#   selftests/runtime/*_test  this machine, and the VM with ROOST_BACKEND=kernel
+#   selftests/httpd/*_test    this machine, and the VM with ROOST_BACKEND=kernel
+#   selftests/uapi/*_test     VM
+#   selftests/stress/*        VM (executables)
+#   selftests/module/*.sh     VM, second boot; the module lies in /roost/roost.ko
+#
+# A file `settings` in the folder may say timeout=SECONDS for each program there.
+# The last line is "N passed, N failed, N skipped".
+
+set -u
+# shellcheck source=tools/common.sh
+. "$(dirname "$0")/../common.sh"
+# shellcheck source=tools/check/results.sh
+. "$ROOST_TOP/tools/check/results.sh"
+
+kernels=${CHECK_KERNELS:-6.1 6.12}
+static='' host=1 vm=1 only='*'
+while [ $# -gt 0 ]; do
+	case $1 in
+	--static)	static=1 ;;
+	--host-only)	vm='' ;;
+	--vm-only)	host='' ;;
+	--only)		only=$2; shift ;;
+	*)		die "unknown argument $1" ;;
+	esac
+	shift
+done
+
+cd "$ROOST_TOP" || exit 125
+work=$ROOST_TOP/build/check
+rm -rf "$work"
+mkdir -p "$work"
+results=$work/results
+: > "$results"
+
+# step NAME CMD...: something without which no test can run.
+step()
+{
+	local name=$1 log=$work/${1// /-}.log
+
+	shift
+	printf '== %s\n' "$name"
+	"$@" >"$log" 2>&1 </dev/null || {
+		record "$name" 1 "$log"
+		summary
+		exit 1
+	}
+}
+
+# limit_of PATH FACTOR: seconds that a test program may take.
+limit_of()
+{
+	local limit
+
+	limit=$(sed -n 's/^timeout=\([0-9]*\)$/\1/p' "${1%/*}/settings" 2>/dev/null)
+	echo $((${limit:-120} * $2))
+}
+
+# tests_in FOLDER PATTERN...: the executables there, as paths below the top.
+tests_in()
+{
+	local folder=selftests/$1 pattern
+
+	shift
+	[ -d "$folder" ] || return 0
+	for pattern in "$@"; do
+		find "$folder" -maxdepth 1 -type f -perm /111 -name "$pattern" \
+			! -name '*.so*' -path "$only"
+	done | sort
+}
+
+# run_here PATH: one test program on this machine.
+run_here()
+{
+	local path=$1 log=$work/${1//\//_}.host.log rc
+
+	(
+		cd "$(dirname "$path")" &&
+		exec timeout -k 5 "$(limit_of "$ROOST_TOP/$path" 1)" \
+			"./$(basename "$path")"
+	) >"$log" 2>&1 </dev/null
+	rc=$?
+	record "host/$path" $rc "$log" "$(needs_tap "$path")"
+}
+
+# needs_tap PATH: "yes" for programs; scripts may speak by exit code alone.
+needs_tap()
+{
+	case $1 in
+	*_test)	echo yes ;;
+	esac
+}
+
+# run_vm KERNEL NAME RUN_ARGS... < LIST: the listed tests in one boot.
+run_vm()
+{
+	local kernel=$1 name=$2 list dir path rc seconds factor=1
+
+	shift 2
+	dir=$work/vm-$kernel-$name
+	mkdir -p "$dir/logs"
+	mapfile -t list
+	[ ${#list[@]} -gt 0 ] || return 0
+	# the checkers of the debug kernels make everything slow
+	case $kernel in *-debug) factor=4 ;; esac
+
+	rsync -a --exclude='*.[chodS]' --exclude=Makefile selftests "$dir/"
+	seconds=120
+	for path in "${list[@]}"; do
+		printf '%s %s\n' "$path" "$(limit_of "$path" $factor)"
+		seconds=$((seconds + $(limit_of "$path" $factor)))
+	done > "$dir/tests"
+	[ $seconds -lt 1800 ] || seconds=1800
+
+	printf '== %s tests in a VM with %s\n' "$name" "$kernel"
+	tools/vm/run.sh --kernel "$kernel" --smp 2 --mem 3G --timeout $seconds \
+		--log "$dir/logs" --file "$dir/selftests" --file "$dir/tests" \
+		--file tools/examples:tools/examples \
+		--file tools/check/guest.sh "$@" \
+		-- /roost/guest.sh >"$dir/output" 2>"$dir/runner" </dev/null
+	rc=$?
+	for path in "${list[@]}"; do
+		report "$kernel" "$dir" "$path"
+	done
+	record "$kernel/$name: kernel log, module unload" $rc "$dir/runner"
+}
+
+# report KERNEL DIR PATH: cut one test's output out of the VM's and judge it.
+report()
+{
+	local log=$2/${3//\//_}.log rc
+
+	tr -d '\r' < "$2/output" | awk -v path="$3" '
+		$1 == "@@roost" && $3 == path { on = $2 == "begin"; next }
+		on' > "$log"
+	rc=$(tr -d '\r' < "$2/output" | sed -n "s|^@@roost end $3 ||p" | tail -n 1)
+	if [ -z "$rc" ]; then
+		printf 'not ok - the VM ended before this test did\n' >> "$log"
+		rc=1
+	fi
+	record "$1/$3" "$rc" "$log" "$(needs_tap "$3")"
+}
+
+# vm_tests KERNEL: both boots.
+vm_tests()
+{
+	{
+		tests_in uapi '*_test'
+		tests_in runtime '*_test'
+		tests_in httpd '*_test'
+		tests_in stress '*'
+	} | run_vm "$1" device --env ROOST_BACKEND=kernel
+	tests_in module '*.sh' | run_vm "$1" module --no-module
+}
+
+start=$SECONDS
+step 'packages' tools/setup.sh check demo
+step 'library, examples and test programs' make selftests
+if [ -n "$vm" ]; then
+	for kernel in $kernels; do
+		step "kernel $kernel" tools/kernel/kernel.sh "$kernel"
+		step "module for $kernel" make kmod KVER="$kernel"
+	done
+fi
+
+if [ -n "$static" ]; then
+	printf '== static checks\n'
+	tools/check/static.sh > "$work/static.log" 2>&1 </dev/null
+	record static $? "$work/static.log" yes
+fi
+if [ -n "$host" ]; then
+	printf '== tests on this machine\n'
+	for path in $(tests_in unit '*_test'; tests_in runtime '*_test'
+		      tests_in httpd '*_test'); do
+		run_here "$path"
+	done
+fi
+if [ -n "$vm" ]; then
+	# shellcheck disable=SC2053 # a pattern is meant
+	if [[ tools/vm/selftest.sh == $only ]]; then
+		printf '== the VM runner\n'
+		tools/vm/selftest.sh > "$work/vm-runner.log" 2>&1 </dev/null
+		record tools/vm/selftest.sh $? "$work/vm-runner.log" yes
+	fi
+	for kernel in $kernels; do
+		vm_tests "$kernel"
+	done
+fi
+printf '\n%d s, logs in build/check\n' $((SECONDS - start))
+summary

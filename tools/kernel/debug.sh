@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+#
+# Builds the debugging kernel of a series from Debian's source package.
+#
+#   tools/kernel/debug.sh 6.1|6.12
+#
+# Prints the record that kernel.sh keeps of it. The tree lies in the cache under
+# a hash of source version and configuration, so that a changed fragment makes a
+# new kernel; it stays there as the headers for building the module. Takes ten
+# minutes or so on two cores; runs at low priority.
+
+set -eu
+# shellcheck source=tools/common.sh
+. "$(dirname "$0")/../common.sh"
+
+series=${1:-}
+here=$ROOST_TOP/tools/kernel
+[ -f "$here/debug-$series.config" ] || die "usage: debug.sh 6.1|6.12"
+
+# verify CONFIG FRAGMENT...: name each wanted option that .config lacks. An
+# option that a dependency took away would otherwise be missed in silence.
+verify()
+{
+	local config=$1 line lost=
+
+	shift
+	while read -r line; do
+		case $line in
+		CONFIG_*=*|'# CONFIG_'*' is not set')
+			grep -qxF "$line" "$config" || lost+=" '$line'" ;;
+		esac
+	done < <(cat "$@")
+	[ -z "$lost" ] || die "$series: not in the final .config:$lost"
+}
+
+# build TREE: configure and build in the unpacked source.
+build()
+{
+	local make=(make -s ARCH=x86_64 CC=gcc-12 HOSTCC=gcc-12)
+
+	cd "$1"
+	"${make[@]}" tinyconfig >/dev/null
+	cat "${fragments[@]}" >> .config
+	printf 'CONFIG_LOCALVERSION="-roost-debug"\n' >> .config
+	"${make[@]}" olddefconfig >/dev/null 2>"$1/config.log" || {
+		cat "$1/config.log" >&2
+		return 1
+	}
+	verify .config "${fragments[@]}"
+	nice -n 10 "${make[@]}" "-j$(nproc)" bzImage modules
+	# objects are most of the tree and no module build looks at them
+	find . -name '*.o' ! -path './scripts/*' ! -path './tools/*' -delete
+}
+
+"$ROOST_TOP/tools/setup.sh" kernel
+archive=$("$here/source.sh" "$series")
+fragments=("$here/debug.config" "$here/debug-$series.config")
+hash=$({ stat -c %s "$archive"; cat "${fragments[@]}"; } | sha256sum | cut -c1-12)
+tree=$ROOST_CACHE/kernels/debug/$series-$hash
+
+if [ ! -f "$tree/.built" ]; then
+	say "building $series-debug (some ten minutes)"
+	rm -rf "$tree"
+	mkdir -p "$tree"
+	tar -xJf "$archive" -C "$tree" --strip-components=1
+	(build "$tree") >&2 || die "$series-debug does not build"
+	touch "$tree/.built"
+fi
+release=$(cat "$tree/include/config/kernel.release")
+printf 'release=%q\nversion=%q\nimage=%q\nheaders=%q\nmodules=%q\n' \
+	"$release" "$hash" "$tree/arch/x86/boot/bzImage" "$tree" ""
