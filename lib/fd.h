@@ -38,24 +38,26 @@ struct runtime;
 /*
  * struct fd.ready: POLL* bits in the low half word, above them a tick that
  * counts events.  Who wants to take bits away does so only if no event came
- * since the attempt that proved them wrong (fd_ready.c).
+ * since the attempt that proved them wrong (the proof is in fd.c).
  */
 #define FD_READY_BITS	0xffffU
 #define FD_READY_TICK	0x10000U
 
 /* In fd_waiter.got only: woken without a reason, look. */
-#define FD_HINT		(1U << 31)
+#define FD_HINT		(1 << 30)
 
 /**
  * struct fd - a descriptor number
- * @lock:	guards all fields but @kind and @ready
+ * @lock:	guards all fields but the atomic ones
  * @accepting:	one at a time tries a listening socket that may block
  * @number:	constant
  * @sequence:	of the newest arm or disarm, starts at 0
  * @events:	POLL* bits that the backend is to watch for
  * @armed:	the backend watches
  * @managed:	see above
- * @worker:	kernel backend: index of the worker whose ring has the poll
+ * @worker:	kernel backend: index of the worker whose ring has the poll;
+ *		futex backend: 1 if the number should be in the epoll set
+ * @streak:	I/O calls since one had to wait
  * @kind:	FD_* bits; written under @lock, read without
  * @ready:	events seen and not yet used up
  * @waiters:	struct fd_waiter list
@@ -72,7 +74,8 @@ struct fd {
 	_Atomic uint32_t kind;
 	_Atomic uint64_t ready;
 	struct list_head waiters;
-};
+	_Atomic uint32_t streak;
+} __attribute__((aligned(64)));
 
 /**
  * struct fd_waiter - one waiting actor, on its stack
@@ -172,7 +175,9 @@ void fd_manage(struct fd *f, uint32_t kind);
 int fd_adopt(struct fd *f, uint32_t kind);
 
 /**
- * fd_forget() - stop watching; whoever waits gets -ECANCELED
+ * fd_forget() - stop watching, and it is managed no more
+ *
+ * Before its close(2).  Whoever waits gets -ECANCELED.
  */
 void fd_forget(struct fd *f);
 
@@ -182,28 +187,52 @@ void fd_forget(struct fd *f);
 void fd_kick(struct fd *f);
 
 /**
- * fd_wait_ready() - wait until an I/O call on a descriptor is worth a try
+ * fd_wait_ready() - wait until something happens to a descriptor
  * @f:		its state
- * @events:	POLLIN or POLLOUT: the direction
- * @fresh:	look at the file as it is now (unmanaged), or see @f->ready
+ * @want:	POLL* bits that end the wait
+ * @watch:	more to watch for, if it must be armed
+ * @before:	fd_ready_load() before the attempt or the look that found nothing:
+ *		what has come since then ends the wait at once
  * @deadline:	absolute
  *
- * Return: 0, perhaps without a reason; -ETIMEDOUT; -ECANCELED; or what the
- * backend says of the descriptor.
+ * Return: the events that came, FD_HINT if they are to be looked for;
+ * -ETIMEDOUT; -ECANCELED; or what the backend says of the descriptor.
  */
-int fd_wait_ready(struct fd *f, uint32_t events, uint64_t deadline);
+int fd_wait_ready(struct fd *f, uint32_t want, uint32_t watch, uint64_t before,
+		  uint64_t deadline);
+
+/**
+ * fd_probe() - what is ready now
+ *
+ * Return: poll(2)'s events, 0 for none; -EBADF, also for O_PATH.
+ */
+int fd_probe(int number, uint32_t events);
+
+/**
+ * fd_pollable() - can it be polled at all?
+ *
+ * Return: 0; -EPERM if not; -EBADF.
+ */
+int fd_pollable(const struct fd_table *table, int number);
 
 /**
  * fd_ready_load() - what is known before an attempt, for fd_ready_take()
  */
 static inline uint64_t fd_ready_load(struct fd *f)
 {
-	/* Acquire, pairs with the release in fd_ready_add(). */
+	/* Acquire, pairs with the release in add_events(). */
 	return atomic_load_explicit(&f->ready, memory_order_acquire);
 }
 
-void fd_ready_add(struct fd *f, uint32_t events);
+/**
+ * fd_ready_take() - an attempt has proved that @events are not there
+ * @before:	fd_ready_load() before that attempt
+ */
 void fd_ready_take(struct fd *f, uint64_t before, uint32_t events);
+
+/**
+ * fd_ready_reset() - forget everything: any direction is worth a try
+ */
 void fd_ready_reset(struct fd *f);
 
 #endif /* ROOST_LIB_FD_H */

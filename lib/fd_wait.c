@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * fd_wait.c - roost_fd_wait(): any descriptor, any events.
+ *
+ * The order of looks: poll(2) first, so that what is ready costs no
+ * registration (S3-35) and a deadline of zero never makes one (S3-31); then
+ * the wait proper.  Readiness is reported only where poll(2) or a fresh arm
+ * has seen it (S3-30): an event of a managed descriptor may be older than the
+ * last read, and a hint is no event, so after these the file is looked at again.
+ */
+#include <errno.h>
+#include <poll.h>
+
+#include <roost/actor.h>
+#include <roost/io.h>
+
+#include "fd.h"
+#include "io_sys.h"
+#include "runtime.h"
+
+#define WAITABLE	(POLLIN | POLLOUT | POLLPRI | POLLRDHUP)
+
+int fd_probe(int number, uint32_t events)
+{
+	int got = sys_poll_now(number, (short)events);
+
+	return got & POLLNVAL && got > 0 ? -EBADF : got;
+}
+
+int fd_pollable(const struct fd_table *table, int number)
+{
+	int err = sys_epoll_known(table->scratch, number);
+
+	return err == -EPERM || err == -EBADF ? err : 0;
+}
+
+/*
+ * What cannot be polled looks ready for reading and writing, and for nothing
+ * else, and so it does to poll(2).
+ */
+static bool may_be_unpollable(int got)
+{
+	return !(got & ~(POLLIN | POLLOUT));
+}
+
+static bool passed(uint64_t deadline)
+{
+	return deadline != ROOST_FOREVER &&
+	       (deadline == 0 || deadline <= roost_now());
+}
+
+static int wait_for(const struct fd_table *table, struct fd *f, uint32_t want,
+		    uint64_t deadline)
+{
+	uint64_t before;
+	int err, got;
+
+	for (;;) {
+		before = fd_ready_load(f);
+		got = fd_probe(f->number, want);
+		if (got < 0)
+			return got;
+		if (got && may_be_unpollable(got)) {
+			err = fd_pollable(table, f->number);
+			if (err)
+				return err;
+		}
+		if (got || passed(deadline))
+			return got;
+
+		got = fd_wait_ready(f, want, 0, before, deadline);
+		if (got == -ETIMEDOUT)
+			return 0;
+		if (got < 0)
+			return got;
+		got &= (int)(want | POLLERR | POLLHUP);
+		if (got && !(atomic_load_explicit(&f->kind,
+						  memory_order_relaxed)))
+			return got;
+	}
+}
+
+int roost_fd_wait(int fd, unsigned int events, uint64_t deadline)
+{
+	struct runtime *rt = runtime_self();
+	uint32_t want = events;
+	struct fd *f;
+	int err;
+
+	if (!worker_actor())
+		return -EPERM;
+	if (!events || events & ~(unsigned int)WAITABLE)
+		return -EINVAL;
+	if (roost_stopped())
+		return -ECANCELED;
+	err = fd_get(rt->fds, fd, &f);
+	if (err)
+		return err;
+
+	/* Both count as readable (S3-40). */
+	if (events & POLLIN)
+		want |= POLLPRI | POLLRDHUP;
+	return wait_for(rt->fds, f, want, deadline);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * io_core.h - what io.c and io_socket.c share.
+ */
+#ifndef ROOST_LIB_IO_CORE_H
+#define ROOST_LIB_IO_CORE_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+struct fd;
+
+/* Any of these makes an attempt worth while. */
+#define IO_TRY_IN	(POLLIN | POLLRDHUP | POLLHUP | POLLERR)
+#define IO_TRY_OUT	(POLLOUT | POLLHUP | POLLERR)
+
+/**
+ * struct io - one transfer
+ * @iov:	where
+ * @n:		how many of them
+ * @len:	bytes in all of them
+ * @flags:	MSG_* bits for a socket
+ * @out:	from memory to the file
+ * @socket:	the file must be a socket
+ */
+struct io {
+	const struct iovec *iov;
+	int n;
+	size_t len;
+	int flags;
+	bool out;
+	bool socket;
+};
+
+/**
+ * io_enter() - what each call on a descriptor begins with
+ * @number:	the descriptor
+ * @fd:		its state goes here
+ *
+ * Return: 0; -EPERM outside of an actor; -ECANCELED if it was stopped; or what
+ * fd_get() says.
+ */
+int io_enter(int number, struct fd **fd);
+
+/**
+ * io_transfer() - try, wait, try again
+ *
+ * Return: bytes, 0 at the end of the file; or -errno.
+ */
+ssize_t io_transfer(struct fd *f, const struct io *io, uint64_t deadline);
+
+/**
+ * io_done() - an attempt has succeeded without a wait
+ *
+ * Now and then gives the worker to others: an actor whose file is always ready
+ * would never let go of it (the peer decides that, so it must not).
+ */
+void io_done(struct fd *f);
+
+#endif /* ROOST_LIB_IO_CORE_H */
