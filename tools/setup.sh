@@ -35,7 +35,7 @@ packages_for()
 		packages_for build
 		;;
 	check)
-		printf '%s\n' sparse clang perl python3 git
+		printf '%s\n' sparse clang perl python3 git shellcheck
 		packages_for vm
 		;;
 	demo)

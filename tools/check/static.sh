@@ -1,0 +1,173 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+#
+# Checks the sources without running them. TAP, one line a check.
+#
+#   tools/check/static.sh [CHECK...]
+#
+# The checks are the functions named check_* below; each prints what it found
+# fault with, and has passed if that is nothing and it returned 0.
+
+# shellcheck disable=SC2317 # the checks are called by name
+set -u
+# shellcheck source=tools/common.sh
+. "$(dirname "$0")/../common.sh"
+cd "$ROOST_TOP" || exit 125
+
+build=$ROOST_TOP/build/static
+kernels='6.1 6.12'
+
+# sources PATHSPEC...: tracked and new files, as git sees them.
+sources()
+{
+	git ls-files --cached --others --exclude-standard -- "$@" |
+		while read -r file; do
+			[ ! -f "$file" ] || printf '%s\n' "$file"
+		done
+}
+
+check_checkpatch()
+{
+	local dir file ignore
+
+	dir=$(tools/kernel/source-files.sh) || return 1
+	for file in $(sources 'kmod/*.[ch]' 'include/uapi/*.h'); do
+		# these two are about patches to the kernel's own tree
+		ignore=FILE_PATH_CHANGES,GIT_COMMIT_ID
+		# the one place where versions may be asked for
+		[ "$file" != kmod/compat.h ] || ignore+=,LINUX_VERSION_CODE
+		"$dir/scripts/checkpatch.pl" --no-tree --strict --terse \
+			--show-types --no-summary --ignore "$ignore" -f "$file"
+	done
+}
+
+# Warnings of sparse and of W=1, where they are about this project's files. The
+# build is a fresh one: kbuild warns only about what it compiles.
+check_kbuild()
+{
+	local kernel log=$build/kbuild.log
+
+	for kernel in $kernels; do
+		rm -rf "$build/kmod"
+		tools/kernel/kmod.sh --kver "$kernel" --build "$build/kmod" \
+			C=2 W=1 CF=-D__CHECK_ENDIAN__ >/dev/null 2>"$log" || {
+			tail -n 40 "$log"
+			return 1
+		}
+		grep -E "/src/(kmod|include)/.*(warning|error):" "$log" |
+			sed "s|^.*/src/|$kernel: |"
+	done
+}
+
+check_kernel_doc()
+{
+	local dir
+
+	dir=$(tools/kernel/source-files.sh) || return 1
+	# shellcheck disable=SC2046 # no file has a blank in its name
+	"$dir/scripts/kernel-doc" -none $(sources 'kmod/*.[ch]' 'lib/*.[ch]' \
+		'include/*.h') 2>&1 | grep -E 'warning|error'
+	return 0
+}
+
+# user_build CC: library, examples and tests from nothing, in a copy.
+user_build()
+{
+	local dir=$build/user-$1 log=$build/user-$1.log
+
+	rm -rf "$dir"
+	mkdir -p "$dir/tools"
+	rsync -a --exclude='*.[oad]' --exclude='*.so*' include kmod lib selftests \
+		Makefile "$dir/"
+	rsync -a tools/common.sh tools/setup.sh tools/kernel tools/examples \
+		"$dir/tools/"
+	make -s -C "$dir" CC="$1" HOSTCC="$1" selftests >"$log" 2>&1 || {
+		tail -n 40 "$log"
+		return 1
+	}
+	grep -E 'warning:' "$log"
+	return 0
+}
+
+check_gcc()
+{
+	user_build gcc
+}
+
+check_clang()
+{
+	user_build clang
+}
+
+# A public header stands alone, in C and in C++.
+check_headers()
+{
+	local file
+
+	for file in $(sources 'include/roost/*.h' 'include/uapi/*.h'); do
+		gcc -x c -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only \
+			-Iinclude -Iinclude/uapi -include "$file" /dev/null ||
+			return 1
+		clang -x c++ -std=c++11 -Wall -Wextra -Werror -fsyntax-only \
+			-Iinclude -Iinclude/uapi -include "$file" /dev/null ||
+			return 1
+	done
+}
+
+check_spdx()
+{
+	local file
+
+	for file in $(sources ':!LICENSES' ':!COPYING'); do
+		[ -s "$file" ] || continue
+		head -n 3 "$file" | grep -q 'SPDX-License-Identifier: ' ||
+			printf '%s: no SPDX line on top\n' "$file"
+	done
+}
+
+# Words of unfinished work, and traces of where the work was done. The brackets
+# keep this file from finding itself.
+check_words()
+{
+	local words=(
+		'\b(T[O]DO|F[I]XME|X[X]X|H[A]CK|s[t]ub(s|bed)?)\b'
+		'(^|[^[:alnum:]_./])/w[o]rk/' '/tmp/b[r]ief' '\bthe b[r]ief\b'
+		'\b(sub-?)?a[g]ents?\b' '\bC[E]O\b' '\bthis s[e]ssion\b'
+		'\bi[s]sue #?[0-9]'
+		'(deb|security|snapshot|ftp)\.d[e]bian\.org'
+	)
+
+	sources ':!LICENSES' | tr '\n' '\0' | xargs -0 grep -nIE \
+		"$(IFS='|'; printf '%s' "${words[*]}")" | grep -viE 'user-a[g]ent'
+	return 0
+}
+
+check_shell()
+{
+	local file
+
+	for file in $(sources tools selftests .ci); do
+		head -n 2 "$file" | grep -qE '^#!/bin/(ba)?sh|shellcheck shell=' ||
+			continue
+		shellcheck -x -S warning -f gcc "$file"
+	done
+	return 0
+}
+
+checks=("$@")
+[ $# -gt 0 ] || mapfile -t checks < <(declare -F |
+	sed -n 's/^declare -f check_//p')
+mkdir -p "$build"
+printf 'TAP version 13\n1..%d\n' ${#checks[@]}
+number=0 bad=0
+for check in "${checks[@]}"; do
+	number=$((number + 1))
+	if found=$("check_$check" 2>&1 </dev/null) && [ -z "$found" ]; then
+		printf 'ok %d %s\n' $number "$check"
+	else
+		bad=1
+		printf 'not ok %d %s\n' $number "$check"
+		printf '%s\n' "$found" | sed 's/^/# /'
+	fi
+done
+exit $bad
