@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * backend_kernel.c - the backend on the roost module.
+ *
+ * One domain a runtime, one kernel worker a worker, one timer index a slot, one
+ * poll index a descriptor number.  A system call is made to sleep, to wake a
+ * sleeper, and to hand over a batch.
+ *
+ * After fork() the child has no domain: the mappings are not there and every
+ * call fails.  Actors do not run in a child.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "backend.h"
+#include "backend_kernel.h"
+#include "errno_cell.h"
+#include "fd.h"
+#include "log.h"
+
+#define NEEDED (ROOST_FEAT_TIMER | ROOST_FEAT_POLL | ROOST_FEAT_MULTISHOT)
+
+static uint32_t tick_shift(const struct roost_config *c)
+{
+	uint32_t shift;
+
+	if (!c->tick_ns)
+		return 0;
+	shift = 63U - (uint32_t)__builtin_clzll(c->tick_ns);
+	if (shift < ROOST_MIN_TICK_SHIFT)
+		return ROOST_MIN_TICK_SHIFT;
+	return shift > ROOST_MAX_TICK_SHIFT ? ROOST_MAX_TICK_SHIFT : shift;
+}
+
+/* What the module's limits leave of the knobs. */
+static int fit(struct runtime *rt, const struct roost_info *info)
+{
+	struct fd_table *fds = rt->fds;
+
+	if (rt->config.workers > info->max_workers) {
+		log_line("workers: %u wanted, the module allows %u",
+			 rt->config.workers, info->max_workers);
+		return -EINVAL;
+	}
+	if (rt->config.max_actors > info->max_timers) {
+		log_line("max_actors: %u wanted, the module allows %u (max_timers)",
+			 rt->config.max_actors, info->max_timers);
+		return -EINVAL;
+	}
+	if (rt->config.max_fds > info->max_polls) {
+		log_line("max_fds: %u wanted, %u used (the module's max_polls)",
+			 rt->config.max_fds, info->max_polls);
+		rt->config.max_fds = info->max_polls;
+		fds->max_fds = info->max_polls;
+	}
+	return 0;
+}
+
+static int kernel_start(struct runtime *rt)
+{
+	struct kbackend *kb;
+	struct roost_info info;
+	int dev, err;
+
+	dev = kapi_open();
+	if (dev < 0)
+		return -ENODEV;
+	err = kapi_info(dev, &info, NEEDED);
+	if (err < 0) {
+		log_line("the module speaks another version or lacks a feature");
+		err = -ENODEV;
+		goto close_dev;
+	}
+	err = fit(rt, &info);
+	if (err < 0)
+		goto close_dev;
+
+	kb = calloc(1, sizeof(*kb));
+	if (!kb) {
+		err = -ENOMEM;
+		goto close_dev;
+	}
+	err = kapi_domain_create(dev, tick_shift(&rt->config),
+				 rt->config.max_actors, rt->config.max_fds,
+				 &kb->domain);
+	if (err < 0) {
+		free(kb);
+		goto close_dev;
+	}
+	rt->backend_data = kb;
+	rt->control = kb->domain.control;
+	err = 0;
+close_dev:
+	close(dev);
+	return err;
+}
+
+static void kernel_end(struct runtime *rt)
+{
+	struct kbackend *kb = kernel_of(rt);
+
+	rt->control = NULL;
+	rt->backend_data = NULL;
+	kapi_domain_destroy(&kb->domain);
+	free(kb);
+}
+
+static int kernel_worker_init(struct worker *w)
+{
+	struct kring *r = aligned_alloc(_Alignof(struct kring), sizeof(*r));
+	int err;
+
+	if (!r)
+		return -ENOMEM;
+	*r = (struct kring){ .pending_min = ROOST_NO_DEADLINE };
+	err = kapi_worker_create(&kernel_of(w->rt)->domain, KRING_SQ_ENTRIES,
+				 KRING_CQ_ENTRIES, &r->k);
+	/* One number names a worker on both sides. */
+	if (!err && r->k.index != w->index) {
+		kapi_worker_destroy(&r->k);
+		err = -EIO;
+	}
+	if (err) {
+		free(r);
+		return err;
+	}
+	r->sq_tail = shared_relaxed(&r->k.page->sq_tail);
+	w->backend = r;
+	return 0;
+}
+
+static void kernel_worker_fini(struct worker *w)
+{
+	struct kring *r = ring_of(w);
+
+	w->backend = NULL;
+	kapi_worker_destroy(&r->k);
+	free(r->stash);
+	free(r);
+}
+
+static int kernel_worker_enter(struct worker *w)
+{
+	return kapi_attach(&ring_of(w)->k);
+}
+
+static void kernel_worker_leave(struct worker *w)
+{
+	kring_flush(w);
+	kapi_detach(&ring_of(w)->k);
+}
+
+/* The kernel has cleared the own bit; but a call may have failed before. */
+static void clear_own_bit(struct worker *w)
+{
+	_Atomic uint64_t *word = control_idle(w->rt, w->index / 64);
+	uint64_t bit = 1ULL << (w->index % 64);
+
+	if (unlikely(atomic_load_explicit(word, memory_order_relaxed) & bit))
+		atomic_fetch_and_explicit(word, ~bit, memory_order_acq_rel);
+}
+
+static void kernel_park(struct worker *w, uint32_t event)
+{
+	uint32_t outcome;
+	int err;
+
+	err = kring_enter(w, ROOST_ENTER_PARK, event, &outcome);
+	clear_own_bit(w);
+	if (err < 0 && err != -EINTR)
+		log_fatal("worker %u cannot park: error %d", w->index, -err);
+	if (outcome & ROOST_OUT_SLEPT)
+		stat_add(&w->stats.parks, 1);
+	else
+		stat_add(&w->stats.parks_refused, 1);
+	if (outcome & ROOST_OUT_WAKE)
+		stat_add(&w->stats.wakes_received, 1);
+	/* CQ_FULL: the next collect() makes room. */
+}
+
+/*
+ * The caller has taken @target's idle bit.  Who has not yet gone to sleep finds
+ * that bit clear and does not (the kernel looks after it has set @parked).
+ */
+static bool kernel_wake(struct worker *target, bool sync)
+{
+	struct kring *r = ring_of(target);
+	struct kdomain *d = &kernel_of(target->rt)->domain;
+	_Atomic uint32_t *parked = (_Atomic uint32_t *)&r->k.page->parked;
+	uint32_t flags = ROOST_WAKE_INDEX | (sync ? ROOST_WAKE_SYNC : 0);
+
+	/* Full barrier, pairs with the one between the kernel's store of
+	 * parked and its look at the idle bit. */
+	if (!atomic_load_explicit(parked, memory_order_seq_cst) ||
+	    !atomic_exchange_explicit(parked, 0, memory_order_seq_cst))
+		return false;
+	/* It has no carrier any more: what it was to do falls to the others. */
+	if (kapi_wake(d, flags, r->k.index) == -ESRCH)
+		kapi_wake(d, ROOST_WAKE_ALL, 0);
+	return true;
+}
+
+const struct backend backend_kernel = {
+	.name = "kernel",
+	.start = kernel_start,
+	.end = kernel_end,
+	.worker_init = kernel_worker_init,
+	.worker_fini = kernel_worker_fini,
+	.worker_enter = kernel_worker_enter,
+	.worker_leave = kernel_worker_leave,
+	.collect = kernel_collect,
+	.flush = kring_flush,
+	.park = kernel_park,
+	.wake = kernel_wake,
+	.timer_arm = kernel_timer_arm,
+	.timer_end = kernel_timer_end,
+	.fd_arm = kernel_fd_arm,
+	.fd_disarm = kernel_fd_disarm,
+};

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * backend_kernel.h - what the parts of the kernel backend share.
+ *
+ *	backend_kernel.c	start, end, park, wake: the table of entry points
+ *	backend_kernel_sq.c	staging and handing over
+ *	backend_kernel_cq.c	taking completions
+ *	backend_kernel_timer.c	the timer of an actor
+ *	backend_kernel_fd.c	watching files
+ *
+ * Who touches what: a worker's submission ring is filled and handed over by
+ * the thread that carries the worker, and by nobody else.  Its completion ring
+ * is drained by whoever gets kring.draining.  Nothing here ever waits for
+ * another thread but for a few instructions.
+ */
+#ifndef ROOST_LIB_BACKEND_KERNEL_H
+#define ROOST_LIB_BACKEND_KERNEL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kapi.h"
+#include "runtime.h"
+
+#define KRING_SQ_ENTRIES	256
+#define KRING_CQ_ENTRIES	1024
+
+/**
+ * struct kbackend - a runtime's domain (rt->backend_data)
+ * @domain:	the domain
+ */
+struct kbackend {
+	struct kdomain domain;
+};
+
+/**
+ * struct kring - a worker's rings (worker->backend)
+ * @k:		the kernel's worker
+ * @draining:	somebody takes completions out of the CQ
+ * @sq_tail:	entries published; own thread
+ * @pending_min: page->pending_min as last written; own thread
+ * @polls_staged: a POLL_ADD is published and not handed over; own thread
+ * @age:	resumes since the last hand-over, with something staged; own thread
+ * @looks:	calls of collect(); own thread
+ * @stash:	completions moved out of a full CQ to be handled later; own thread
+ * @stash_count: how many
+ * @stash_size:	room
+ */
+struct kring {
+	struct kworker k;
+
+	_Alignas(CACHELINE) _Atomic bool draining;
+
+	_Alignas(CACHELINE) uint32_t sq_tail;
+	uint64_t pending_min;
+	bool polls_staged;
+	uint32_t age;
+	uint32_t looks;
+	struct roost_cqe *stash;
+	uint32_t stash_count;
+	uint32_t stash_size;
+} __attribute__((aligned(128)));
+
+static inline struct kbackend *kernel_of(const struct runtime *rt)
+{
+	return rt->backend_data;
+}
+
+static inline struct kring *ring_of(const struct worker *w)
+{
+	return w->backend;
+}
+
+/* Shared words are plain in the interface and atomic here. */
+static inline uint32_t shared_acquire(const uint32_t *p)
+{
+	return atomic_load_explicit((const _Atomic uint32_t *)p,
+				    memory_order_acquire);
+}
+
+static inline uint32_t shared_relaxed(const uint32_t *p)
+{
+	return atomic_load_explicit((const _Atomic uint32_t *)p,
+				    memory_order_relaxed);
+}
+
+static inline void shared_release(uint32_t *p, uint32_t v)
+{
+	atomic_store_explicit((_Atomic uint32_t *)p, v, memory_order_release);
+}
+
+/* backend_kernel_sq.c: own thread only. */
+
+/**
+ * kring_stage() - a zeroed place for one entry
+ * @w:		the calling worker
+ *
+ * Makes room if need be, by a system call; never handles completions.
+ * Followed by kring_publish() before anything else is staged.
+ *
+ * Return: the place; NULL if the kernel takes nothing any more (the domain is
+ * dead or not ours: a fork).
+ */
+struct roost_sqe *kring_stage(struct worker *w);
+
+/** kring_publish() - the staged entry may be consumed from now on */
+void kring_publish(struct kring *r);
+
+/** kring_staged() - entries published and not consumed */
+static inline uint32_t kring_staged(const struct kring *r)
+{
+	/* Acquire: the place of a consumed entry may be written again. */
+	return r->sq_tail - shared_acquire(&r->k.page->sq_head);
+}
+
+/**
+ * kring_note_deadline() - a TIMER_SET for @deadline is being staged (T2)
+ *
+ * Before kring_publish().
+ */
+void kring_note_deadline(struct kring *r, uint64_t deadline);
+
+/**
+ * kring_enter() - hand over everything staged, perhaps park
+ * @w:		the calling worker
+ * @flags:	ROOST_ENTER_PARK or 0
+ * @event:	sample of the event counter, with PARK
+ * @outcome:	ROOST_OUT_* bits
+ *
+ * Return: 0 or -errno.
+ */
+int kring_enter(struct worker *w, uint32_t flags, uint32_t event,
+		uint32_t *outcome);
+
+/** kring_flush() - hand over everything staged, without sleeping */
+void kring_flush(struct worker *w);
+
+/** kring_flush_due() - before a resume: hand over what must not wait longer */
+void kring_flush_due(struct worker *w);
+
+/* backend_kernel_cq.c */
+
+unsigned int kernel_collect(struct worker *w, bool idle);
+
+/**
+ * kring_stash() - empty the own CQ without handling what is in it
+ * @w:		the calling worker
+ *
+ * For places that cannot call into the scheduler.
+ */
+void kring_stash(struct worker *w);
+
+/* backend_kernel_timer.c */
+
+void kernel_timer_arm(struct worker *w, struct wtimer *t);
+void kernel_timer_end(struct worker *w, struct wtimer *t);
+
+/**
+ * kernel_timer_complete() - a timer's completion has come
+ * @w:		the calling worker, any
+ * @cqe:	a private copy
+ * @now:	the clock, read after the completion was taken
+ *
+ * Return: true if it was not stale.
+ */
+bool kernel_timer_complete(struct worker *w, const struct roost_cqe *cqe,
+			   uint64_t now);
+
+/* backend_kernel_fd.c */
+
+int kernel_fd_arm(struct worker *w, struct fd *f);
+void kernel_fd_disarm(struct worker *w, struct fd *f);
+
+/** kernel_fd_complete() - as kernel_timer_complete(), for a poll */
+bool kernel_fd_complete(struct worker *w, const struct roost_cqe *cqe);
+
+#endif /* ROOST_LIB_BACKEND_KERNEL_H */

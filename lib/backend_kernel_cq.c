@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * backend_kernel_cq.c - taking completions out of the rings (R4).
+ *
+ * A drainer takes the ring's flag or leaves it: a failed try counts as taken
+ * by somebody else.  That is sound because who holds the flag looks at the
+ * tail again after it has let go, with a full barrier in between (D): either
+ * the one who failed read a tail that the holder has drained, or the holder's
+ * second look sees what the other one saw.
+ *
+ * The own ring is looked at before each resume, for one load of a line that
+ * only the kernel writes.  Those of the others are looked at through the mask
+ * in the control page every few resumes, and one by one before a park.
+ */
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <roost/actor.h>
+
+#include "backend_kernel.h"
+#include "fd.h"
+#include "log.h"
+
+#define BATCH		64
+#define LOOK_EVERY	8
+
+static bool try_claim(struct kring *r)
+{
+	return !atomic_load_explicit(&r->draining, memory_order_relaxed) &&
+	       !atomic_exchange_explicit(&r->draining, true,
+					 memory_order_acquire);
+}
+
+static void release_claim(struct kring *r)
+{
+	atomic_store_explicit(&r->draining, false, memory_order_release);
+	/* (D): the flag is seen free before the tail is looked at again; pairs
+	 * with the exchange in try_claim(). */
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+static bool has_completions(const struct kring *r)
+{
+	/* Acquire: entries before the tail; pairs with the kernel's release. */
+	return shared_acquire(&r->k.page->cq_tail) !=
+	       shared_relaxed(&r->k.page->cq_head);
+}
+
+/* Copy at most @room entries.  The caller holds the claim. */
+static unsigned int take(struct kring *r, struct roost_cqe *to,
+			 unsigned int room)
+{
+	struct roost_worker_page *page = r->k.page;
+	uint32_t head = shared_relaxed(&page->cq_head);
+	uint32_t tail = shared_acquire(&page->cq_tail);
+	unsigned int n = 0;
+
+	for (; head != tail && n < room; head++)
+		to[n++] = r->k.cq[head & r->k.cq_mask];
+	/* Release: the copies before the places are given back; pairs with the
+	 * kernel's acquire of cq_head. */
+	if (n)
+		shared_release(&page->cq_head, head);
+	return n;
+}
+
+/* Clear a ring's bit in the mask of non-empty rings, before it is drained. */
+static void clear_ready(struct runtime *rt, uint32_t index)
+{
+	_Atomic uint64_t *word =
+		(_Atomic uint64_t *)&rt->control->cq_ready[index / 64];
+	uint64_t bit = 1ULL << (index % 64);
+
+	/* Acquire, pairs with the kernel setting it after the tail. */
+	if (atomic_load_explicit(word, memory_order_relaxed) & bit)
+		atomic_fetch_and_explicit(word, ~bit, memory_order_acq_rel);
+}
+
+static unsigned int handle(struct worker *w, const struct roost_cqe *cqe,
+			   unsigned int n)
+{
+	unsigned int i, done = 0;
+	uint64_t now = 0;
+
+	for (i = 0; i < n; i++) {
+		switch (cqe[i].flags & ROOST_CQE_KIND) {
+		case ROOST_CQE_TIMER:
+			/* T1: the clock is read only if there is a timer. */
+			if (!now)
+				now = roost_now();
+			done += kernel_timer_complete(w, &cqe[i], now);
+			break;
+		case ROOST_CQE_POLL:
+			done += kernel_fd_complete(w, &cqe[i]);
+			break;
+		}
+	}
+	return done;
+}
+
+static unsigned int drain(struct worker *w, struct kring *r)
+{
+	struct roost_cqe batch[BATCH];
+	unsigned int n, taken = 0;
+
+	clear_ready(w->rt, r->k.index);
+	while (has_completions(r) && try_claim(r)) {
+		n = take(r, batch, BATCH);
+		release_claim(r);
+		handle(w, batch, n);
+		taken += n;
+	}
+	return taken;
+}
+
+static bool stash_grow(struct kring *r)
+{
+	uint32_t size = r->stash_size ? 2 * r->stash_size : KRING_CQ_ENTRIES;
+	struct roost_cqe *p = realloc(r->stash, size * sizeof(*p));
+
+	if (!p)
+		return false;
+	r->stash = p;
+	r->stash_size = size;
+	return true;
+}
+
+void kring_stash(struct worker *w)
+{
+	struct kring *r = ring_of(w);
+
+	while (has_completions(r)) {
+		if (r->stash_count == r->stash_size && !stash_grow(r))
+			log_fatal("no memory for %u completions", r->stash_count);
+		if (!try_claim(r)) {
+			/* Whoever has it makes room just now. */
+			sched_yield();
+			return;
+		}
+		r->stash_count += take(r, r->stash + r->stash_count,
+				       r->stash_size - r->stash_count);
+		release_claim(r);
+	}
+}
+
+static unsigned int handle_stash(struct worker *w)
+{
+	struct kring *r = ring_of(w);
+	struct roost_cqe batch[BATCH];
+	unsigned int n, at = 0;
+
+	/* Handling may add to the stash: work on copies. */
+	while (at < r->stash_count) {
+		n = r->stash_count - at;
+		if (n > BATCH)
+			n = BATCH;
+		memcpy(batch, r->stash + at, n * sizeof(*batch));
+		at += n;
+		handle(w, batch, n);
+	}
+	r->stash_count = 0;
+	return at;
+}
+
+/* Move what waits for a place in @r's CQ there; any thread may. */
+static void flush_overflow(struct worker *w, struct kring *r)
+{
+	struct roost_enter e = { 0 };
+
+	stat_add(&w->stats.enters, 1);
+	kapi_enter(&r->k, &e);
+}
+
+static unsigned int look_at(struct worker *w, struct kring *r)
+{
+	unsigned int n = 0;
+
+	if (has_completions(r))
+		n = drain(w, r);
+	if (unlikely(shared_relaxed(&r->k.page->cq_overflow))) {
+		flush_overflow(w, r);
+		n += drain(w, r);
+	}
+	return n;
+}
+
+static unsigned int look_at_all(struct worker *w)
+{
+	struct runtime *rt = w->rt;
+	unsigned int i, n = 0;
+
+	for (i = 0; i < rt->nr_workers; i++)
+		if (i != w->index)
+			n += look_at(w, ring_of(&rt->workers[i]));
+	return n;
+}
+
+static unsigned int look_at_ready(struct worker *w)
+{
+	struct runtime *rt = w->rt;
+	unsigned int word, i, n = 0;
+	uint64_t ready;
+
+	for (word = 0; word * 64 < rt->nr_workers; word++) {
+		ready = atomic_load_explicit(
+			(_Atomic uint64_t *)&rt->control->cq_ready[word],
+			memory_order_relaxed);
+		if (word == w->index / 64)
+			ready &= ~(1ULL << (w->index % 64));
+		for (; ready; ready &= ready - 1) {
+			i = word * 64 + (unsigned int)__builtin_ctzll(ready);
+			/* The word is shared memory: the bit may be nobody's. */
+			if (i >= rt->nr_workers)
+				continue;
+			clear_ready(rt, i);
+			n += look_at(w, ring_of(&rt->workers[i]));
+		}
+	}
+	return n;
+}
+
+unsigned int kernel_collect(struct worker *w, bool idle)
+{
+	struct kring *r = ring_of(w);
+	unsigned int n = 0;
+
+	if (!idle)
+		kring_flush_due(w);
+	if (unlikely(r->stash_count))
+		n += handle_stash(w);
+	n += look_at(w, r);
+	if (w->rt->nr_workers > 1) {
+		if (idle)
+			n += look_at_all(w);
+		else if (++r->looks % LOOK_EVERY == 0)
+			n += look_at_ready(w);
+	}
+	return n;
+}

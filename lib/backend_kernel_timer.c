@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * backend_kernel_timer.c - the timer of an actor, on the kernel's wheel.
+ *
+ * The timer's index is the slot's, the sequence goes on from tenant to tenant
+ * of the slot.  What is armed may be earlier than what is wanted: a wait that
+ * is over leaves its timer, and the next wait, whose deadline is later, needs
+ * nothing.  When it fires, timer_expired() says what is wanted now.  So a
+ * server that waits with a timeout for each request stages one TIMER_SET in a
+ * timeout's time, and cancels nothing.
+ *
+ * Two threads may be at one timer: its actor, on the worker that runs it, and
+ * whoever took a completion of it out of some ring.  @armed is the lock:
+ * ARMED_BUSY while one of them is at @armed, @sequence, @worker or @sq_index.
+ * The actor's fast path does not take it:
+ *
+ *	actor				completion
+ *	deadline = wanted		armed = FOREVER
+ *	full barrier (T)		full barrier (T)
+ *	armed <= wanted? done		timer_expired(): reads deadline
+ *
+ * At least one of them sees the other's store: either the actor finds nothing
+ * armed and stages a TIMER_SET, or the completion finds the new deadline and
+ * arms it.  Both may: the lock lets the earlier deadline win.
+ *
+ * A completion with another sequence than @sequence is stale and ignored.
+ *
+ * A TIMER_SET that is still in the ring of this very worker when it is not
+ * wanted any more becomes a ROOST_OP_SKIP (T2).  Only the thread that runs the
+ * worker hands over its ring, and it is here, so nothing is consumed meanwhile.
+ */
+#include <sched.h>
+
+#include <roost/types.h>
+
+#include "backend_kernel.h"
+#include "timer.h"
+
+/* No deadline: those end at ROOST_MAX_DEADLINE, and ROOST_FOREVER is not it. */
+#define ARMED_BUSY	(ROOST_FOREVER - 1)
+
+static uint64_t lock(struct wtimer *t)
+{
+	unsigned int tries = 0;
+	uint64_t armed;
+
+	/* Acquire, pairs with the release in unlock(). */
+	while ((armed = atomic_exchange_explicit(&t->armed, ARMED_BUSY,
+						 memory_order_acquire)) ==
+	       ARMED_BUSY) {
+		/* The holder is a few instructions from the end, unless it was
+		 * pushed off its CPU. */
+		if (++tries % 128 == 0)
+			sched_yield();
+		else
+			cpu_relax();
+	}
+	return armed;
+}
+
+static void unlock(struct wtimer *t, uint64_t armed)
+{
+	atomic_store_explicit(&t->armed, armed, memory_order_release);
+}
+
+/* Take back the last TIMER_SET if it is in our own ring.  Lock held. */
+static bool take_back(struct worker *w, struct wtimer *t)
+{
+	struct kring *r = ring_of(w);
+	struct roost_sqe *sqe;
+
+	if (atomic_load_explicit(&t->worker, memory_order_relaxed) != w->index ||
+	    r->sq_tail - t->sq_index - 1 >= kring_staged(r))
+		return false;
+	sqe = &r->k.sq[t->sq_index & r->k.sq_mask];
+	if (sqe->opcode != ROOST_OP_TIMER_SET ||
+	    sqe->op_id != roost_op_id(t->slot, t->sequence))
+		return false;
+	sqe->opcode = ROOST_OP_SKIP;
+	sqe->flags = 0;
+	sqe->op_id = 0;
+	sqe->deadline = 0;
+	return true;
+}
+
+/* Arm for @wanted, unless something as early is armed. */
+static void arm(struct worker *w, struct wtimer *t, uint64_t wanted)
+{
+	struct kring *r = ring_of(w);
+	struct roost_sqe *sqe;
+	uint64_t armed;
+
+	if (wanted > ROOST_MAX_DEADLINE)
+		wanted = ROOST_MAX_DEADLINE;
+	/* First the place: making room may take a system call. */
+	sqe = kring_stage(w);
+	if (!sqe)
+		return;
+	armed = lock(t);
+	if (armed <= wanted) {
+		unlock(t, armed);
+		return;
+	}
+	take_back(w, t);
+	t->sequence++;
+	t->sq_index = r->sq_tail;
+	atomic_store_explicit(&t->worker, w->index, memory_order_relaxed);
+	sqe->opcode = ROOST_OP_TIMER_SET;
+	sqe->op_id = roost_op_id(t->slot, t->sequence);
+	sqe->deadline = wanted;
+	kring_note_deadline(r, wanted);
+	kring_publish(r);
+	unlock(t, wanted);
+	stat_add(&w->stats.timers_armed, 1);
+}
+
+void kernel_timer_arm(struct worker *w, struct wtimer *t)
+{
+	uint64_t wanted = atomic_load_explicit(&t->deadline,
+					       memory_order_relaxed);
+	uint64_t armed;
+
+	if (wanted == ROOST_FOREVER)
+		return;
+	/* (T): the deadline before the look at what is armed. */
+	atomic_thread_fence(memory_order_seq_cst);
+	armed = atomic_load_explicit(&t->armed, memory_order_relaxed);
+	if (likely(armed <= wanted))
+		return;
+	arm(w, t, wanted);
+}
+
+void kernel_timer_end(struct worker *w, struct wtimer *t)
+{
+	struct roost_sqe *sqe;
+
+	/*
+	 * A completion that is being handled just now may arm once more after
+	 * us, for a deadline that is over.  It will fire, find that nothing is
+	 * wanted or something later, and hurt nobody.
+	 */
+	if (atomic_load_explicit(&t->armed, memory_order_relaxed) ==
+	    ROOST_FOREVER)
+		return;
+	sqe = kring_stage(w);
+	if (!sqe)
+		return;
+	if (lock(t) != ROOST_FOREVER && !take_back(w, t)) {
+		sqe->opcode = ROOST_OP_TIMER_CANCEL;
+		sqe->flags = ROOST_SQE_QUIET;
+		sqe->op_id = roost_op_id(t->slot, t->sequence + 1);
+		kring_publish(ring_of(w));
+	}
+	/* What is in flight is stale from now on. */
+	t->sequence++;
+	unlock(t, ROOST_FOREVER);
+}
+
+bool kernel_timer_complete(struct worker *w, const struct roost_cqe *cqe,
+			   uint64_t now)
+{
+	struct runtime *rt = w->rt;
+	uint32_t index = roost_op_index(cqe->user_data);
+	struct wtimer *t;
+	uint64_t armed, next;
+
+	if (index >= rt->config.max_actors)
+		return false;
+	t = &rt->slots[index].timer;
+	armed = lock(t);
+	if (t->sequence != roost_op_sequence(cqe->user_data)) {
+		unlock(t, armed);
+		return false;
+	}
+	/* Expired, or the kernel had no memory to arm it: nothing is armed, and
+	 * what is wanted is armed again. */
+	unlock(t, ROOST_FOREVER);
+	/* (T), pairs with kernel_timer_arm(). */
+	atomic_thread_fence(memory_order_seq_cst);
+	next = timer_expired(rt, t, now);
+	if (next != ROOST_FOREVER)
+		arm(w, t, next);
+	return true;
+}
