@@ -83,4 +83,7 @@ struct backend {
 extern const struct backend backend_kernel;
 extern const struct backend backend_futex;
 
+/** backend_start() - choose as @rt->config says, and start.  0 or -errno */
+int backend_start(struct runtime *rt);
+
 #endif /* ROOST_LIB_BACKEND_H */

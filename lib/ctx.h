@@ -44,8 +44,8 @@ void ctx_switch(struct ctx *from, struct ctx *to);
 /** ctx_leave() - go on at @to for good; @from is never run again */
 void ctx_leave(struct ctx *from, struct ctx *to) __attribute__((noreturn));
 
-/** ctx_entered() - first thing on a new context; @from is who switched to it */
-void ctx_entered(struct ctx *self, struct ctx *from);
+/** ctx_entered() - first thing that a new context does */
+void ctx_entered(struct ctx *self);
 
 /** ctx_destroy() - after ctx_leave(), or for what never ran */
 void ctx_destroy(struct ctx *c);

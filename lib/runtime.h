@@ -35,6 +35,7 @@
  * @base:	process-wide index of @slots[0], constant
  * @workers:	all workers, constant while it runs
  * @nr_workers:	how many; final before the first actor runs
+ * @nr_inited:	workers whose backend part exists; perhaps more than run
  * @root:	pid of the first actor
  * @runq:	the run queue
  * @stacks:	stacks
@@ -45,9 +46,12 @@
  *		last of all
  * @root_gone:	the root actor has ended
  * @swept:	what was parked for ever has been stopped, once a run
+ * @sweep_hint:	a slot that was in the way of that
  * @reluctant:	index + 1 of the worker that is woken last, 0 for none
  * @outside:	counters for threads that are no workers of it; added atomically
  * @full_said:	the line about a full slot table was written
+ * @registered:	in the list of all runtimes
+ * @visitors:	threads outside that are in here now
  */
 struct runtime {
 	struct roost_config config;
@@ -59,24 +63,26 @@ struct runtime {
 	uint32_t base;
 	struct worker *workers;
 	unsigned int nr_workers;
+	unsigned int nr_inited;
 	roost_pid root;
 	struct runq *runq;
 
-	struct spin slot_lock _Alignas(CACHELINE);
-	uint32_t slot_fresh;
+	struct spin slot_lock cacheline_aligned;
+	_Atomic uint32_t slot_fresh;
 	uint32_t slot_free;
 
-	_Atomic uint32_t live _Alignas(CACHELINE);
+	_Atomic uint32_t live cacheline_aligned;
 	_Atomic bool root_gone;
 	_Atomic bool swept;
+	_Atomic uint32_t sweep_hint;
 	_Atomic bool full_said;
 	_Atomic uint32_t reluctant;
 
-	struct stacks stacks _Alignas(CACHELINE);
-	struct worker_stats outside _Alignas(CACHELINE);
+	struct stacks stacks cacheline_aligned;
+	struct worker_stats outside cacheline_aligned;
 	struct list_head registered;
 	_Atomic uint32_t visitors;
-};
+} __attribute__((aligned(CACHELINE)));
 
 /* The kernel's view of the shared words is plain; ours is atomic. */
 static inline _Atomic uint32_t *control_event(struct runtime *rt)
@@ -108,9 +114,10 @@ static inline roost_pid runtime_pid(const struct runtime *rt,
 struct runtime *runtime_self(void);
 
 /**
- * runtime_stats() - the counters to add to in the calling thread
- *
- * Use stat_count() with it, which is safe for threads outside, too.
+ * stat_count() - add to a counter, from any thread
+ * @rt:		the runtime
+ * @offset:	STAT(name)
+ * @n:		how many
  */
 static inline void stat_count(struct runtime *rt, size_t offset, uint64_t n)
 {

@@ -21,11 +21,11 @@
  *	Parked  -slot_wake, slot_unpark, slot_stop-> Queued
  *	Running -slot_wake, slot_unpark, slot_stop-> RunningNotified
  *	RunningNotified -slot_wait_begin, slot_wait_retire-> Running
- *	Running, RunningNotified, Queued -slot_finish-> Done
+ *	Running, RunningNotified -slot_finish-> Done
  *	Done    -slot_reclaim->	Vacant			generation + 1
  *
- * Queued to Done is the end of what was stopped before it ever ran.  Any other
- * edge is a bug and ends a ROOST_DEBUG build with a message.
+ * What was stopped before it ever ran is claimed and finished without being
+ * switched to.  Any other edge is a bug and ends the process with a message.
  *
  * How a wait ended is told by how far its epoch has moved: see enum
  * slot_outcome.
@@ -94,8 +94,9 @@ enum slot_effect {
  * @fn:		what it runs, NULL once started
  * @arg:	for @fn
  * @stack:	its stack, from spawn to its end
- * @lock:	lifecycle lock: guards @handles, @joiners and Done
+ * @lock:	lifecycle lock: guards @handles, @buried, @joiners, Done
  * @handles:	how many may still ask for its end
+ * @buried:	its end is complete: the last handle reclaims the slot
  * @joiners:	struct joiner list
  * @free_next:	free list: index + 1 of the next vacant slot
  * @timer:	the deadline of its wait
@@ -112,9 +113,10 @@ struct slot {
 	void *arg;
 
 	/* What its birth and its end touch, and timers. */
-	struct stack stack _Alignas(CACHELINE);
+	struct stack stack cacheline_aligned;
 	struct spin lock;
 	uint32_t handles;
+	bool buried;
 	struct list_head joiners;
 	uint32_t free_next;
 	struct wtimer timer;
@@ -151,24 +153,145 @@ static inline uint32_t pid_generation(roost_pid pid)
 	return (uint32_t)(pid >> 32);
 }
 
-/* Transitions; @generation is checked by each.  See the table above. */
+static inline uint64_t slot_load(const struct slot *s)
+{
+	return atomic_load_explicit(&s->word, memory_order_acquire);
+}
+
+static inline bool slot_replace(struct slot *s, uint64_t *old, uint64_t new)
+{
+	return atomic_compare_exchange_weak_explicit(&s->word, old, new,
+						     memory_order_acq_rel,
+						     memory_order_acquire);
+}
+
+/* @word with another state, all else kept. */
+static inline uint64_t slot_with_state(uint64_t word, enum slot_state state)
+{
+	return (word & ~(uint64_t)SLOT_STATE_MASK) | state;
+}
+
+/* @word with the epoch moved on by @steps; flags of the wait are cleared. */
+static inline uint64_t slot_with_wait_over(uint64_t word, unsigned int steps)
+{
+	uint64_t epoch = (slot_word_epoch(word) + steps) & SLOT_EPOCH_MASK;
+
+	word &= ~((uint64_t)SLOT_EPOCH_MASK << SLOT_EPOCH_SHIFT);
+	word &= ~(uint64_t)(SLOT_PARKING | SLOT_ENDLESS);
+	return word | epoch << SLOT_EPOCH_SHIFT;
+}
+
+/* An edge that the table above does not have: says so and aborts. */
+void slot_illegal(const struct slot *s, uint64_t word, enum slot_state to)
+	__attribute__((noreturn)) cold;
+
+/** slot_install() - Vacant to Queued: a new tenant, before its first push */
 void slot_install(struct slot *s);
-bool slot_claim(struct slot *s, uint32_t generation);
-void slot_yield(struct slot *s);
-bool slot_park(struct slot *s, bool endless);
+
+/** slot_claim() - Queued to Running.  Return: false for a stale generation */
+static inline bool slot_claim(struct slot *s, uint32_t generation)
+{
+	uint64_t word = slot_load(s);
+
+	do {
+		if (slot_word_generation(word) != generation ||
+		    slot_word_state(word) != SLOT_QUEUED)
+			return false;
+	} while (!slot_replace(s, &word, slot_with_state(word, SLOT_RUNNING)));
+	return true;
+}
+
+/**
+ * slot_yield() - Running to Queued
+ *
+ * A wake that has come meanwhile coalesces with it (S0-20).
+ */
+static inline void slot_yield(struct slot *s)
+{
+	uint64_t word = slot_load(s);
+
+	do {
+		if (slot_word_state(word) != SLOT_RUNNING &&
+		    slot_word_state(word) != SLOT_NOTIFIED)
+			slot_illegal(s, word, SLOT_QUEUED);
+	} while (!slot_replace(s, &word, slot_with_state(word, SLOT_QUEUED)));
+}
+
+/**
+ * slot_park() - Running to Parked, or back to Queued if a wake has come
+ * @endless:	nothing but an actor can end this wait
+ *
+ * The saved context must be complete: the release in here is what lets another
+ * worker run it (S0-26).
+ *
+ * Return: true if it is parked; then @s belongs to its wakers.
+ */
+static inline bool slot_park(struct slot *s, bool endless)
+{
+	uint64_t word = slot_load(s);
+	uint64_t new;
+
+	do {
+		switch (slot_word_state(word)) {
+		case SLOT_RUNNING:
+			new = slot_with_state(word, SLOT_PARKED);
+			if (endless)
+				new |= SLOT_ENDLESS;
+			break;
+		case SLOT_NOTIFIED:
+			new = slot_with_state(word, SLOT_QUEUED);
+			break;
+		default:
+			slot_illegal(s, word, SLOT_PARKED);
+		}
+	} while (!slot_replace(s, &word, new));
+	return slot_word_state(new) == SLOT_PARKED;
+}
+
+/* The end: see the table.  Holding @s->lock. */
 void slot_finish(struct slot *s);
 void slot_reclaim(struct slot *s);
 
+/**
+ * slot_wait_begin() - open a wait of the running actor
+ * @parking:	slot_unpark() ends it
+ *
+ * Return: its epoch, also in @s->epoch.
+ */
 uint32_t slot_wait_begin(struct slot *s, bool parking);
+
+/**
+ * slot_wait_retire() - end the running actor's wait without parking
+ *
+ * Return: how it had ended before, SLOT_NOT_ENDED if this call did it (S0-25).
+ */
 enum slot_outcome slot_wait_retire(struct slot *s);
+
+/** slot_wait_outcome() - how the running actor's wait ended */
 enum slot_outcome slot_wait_outcome(const struct slot *s);
 
+/** slot_wake() - end the wait @epoch of the tenant @generation */
 enum slot_effect slot_wake(struct slot *s, uint32_t generation, uint32_t epoch);
-enum slot_effect slot_timeout(struct slot *s, uint64_t *word);
+
+/**
+ * slot_timeout() - try once to end the wait of *@word by its deadline
+ * @word:	the state word as the caller knows it; read again on failure
+ *
+ * Return: true if done; *@effect says what it did.
+ */
+bool slot_timeout(struct slot *s, uint64_t *word, enum slot_effect *effect);
+
+/** slot_unpark() - leave a permit, end a parking wait */
 enum slot_effect slot_unpark(struct slot *s, uint32_t generation);
-enum slot_effect slot_stop(struct slot *s, uint32_t generation);
-enum slot_effect slot_stop_endless(struct slot *s);
+
+/** slot_take_permit() - the running actor uses up its permit, if it has one */
 bool slot_take_permit(struct slot *s);
+
+/** slot_stop() - mark to end, end any wait: the unconditional wake (S0-24) */
+enum slot_effect slot_stop(struct slot *s, uint32_t generation);
+
+/** slot_stop_endless() - slot_stop() if it is parked with SLOT_ENDLESS */
+enum slot_effect slot_stop_endless(struct slot *s);
 
 /* The table: reserved as a whole, touched as used, low indices first. */
 int slot_table_init(struct runtime *rt, uint32_t count);

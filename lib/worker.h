@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <roost/types.h>
 
@@ -59,10 +60,10 @@ static inline void stat_add(_Atomic uint64_t *counter, uint64_t n)
  * @backend:	the backend's own, from worker_init() to worker_fini()
  * @thread:	its thread; not for worker 0
  * @clock:	CPU time clock of its thread
+ * @clock_start: what that showed when the thread became a worker
  * @current:	the actor that runs, NULL in scheduler context
  * @intent:	what @current asked for
  * @ctx:	the scheduler's context while an actor runs
- * @busy:	resumed an actor since its last park
  * @stats:	counters
  */
 struct worker {
@@ -71,13 +72,13 @@ struct worker {
 	void *backend;
 	pthread_t thread;
 	clockid_t clock;
+	uint64_t clock_start;
 
-	struct slot *current _Alignas(CACHELINE);
+	struct slot *current cacheline_aligned;
 	enum intent intent;
 	struct ctx ctx;
-	bool busy;
 
-	struct worker_stats stats _Alignas(CACHELINE);
+	struct worker_stats stats cacheline_aligned;
 } __attribute__((aligned(128)));
 
 /**
@@ -93,6 +94,9 @@ struct slot *worker_actor(void);
 
 /** worker_suspend() - leave the calling actor with @intent, until resumed */
 void worker_suspend(enum intent intent);
+
+/** worker_exit_actor() - the calling actor is over; never returns */
+void worker_exit_actor(void) __attribute__((noreturn));
 
 /** worker_ready() - push what has become Queued and see that it gets run */
 void worker_ready(struct runtime *rt, struct slot *s, uint32_t generation);

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * actor.c - birth, death and handles of actors.
+ *
+ * LOCKING: slot->lock guards the handles, the joiners and the step to Done.  It
+ * is a leaf: no other lock is taken under it, and no wake is
+ * sent.
+ */
+#include "actor.h"
+
+#include <errno.h>
+
+#include <roost/actor.h>
+
+#include "errno_cell.h"
+#include "log.h"
+#include "runtime.h"
+#include "wait.h"
+#include "worker.h"
+
+/**
+ * struct joiner - one waiting roost_join(), on its stack
+ * @node:	in slot->joiners; under the slot's lock
+ * @ref:	its wait
+ * @ended:	what it waits for has come; under the slot's lock
+ */
+struct joiner {
+	struct list_head node;
+	struct wait_ref ref;
+	bool ended;
+};
+
+static void actor_main(void *arg)
+{
+	struct slot *s = arg;
+	roost_fn fn = s->fn;
+
+	ctx_entered(&s->ctx);
+	errno_set(0);
+	s->fn = NULL;
+	fn(s->arg);
+	worker_exit_actor();
+}
+
+static void say_full(struct runtime *rt)
+{
+	unsigned int n = rt->config.max_actors;
+
+	if (!atomic_exchange(&rt->full_said, true))
+		log_line("all %u actor slots are taken (%u actors live): set max_actors higher, to %u say",
+			 n, atomic_load(&rt->live), n > ~0U / 2 ? n : n * 2);
+}
+
+int actor_spawn(struct runtime *rt, roost_fn fn, void *arg, roost_pid *pid)
+{
+	struct slot *s = slot_alloc(rt);
+	uint32_t generation;
+	int err;
+
+	if (!s) {
+		say_full(rt);
+		return -EAGAIN;
+	}
+	err = stack_get(&rt->stacks, &s->stack);
+	if (err) {
+		slot_free(rt, s);
+		return err;
+	}
+	ctx_make(&s->ctx, s->stack.low, rt->stacks.size, actor_main, s);
+	s->fn = fn;
+	s->arg = arg;
+	spin_lock(&s->lock);
+	s->handles = pid ? 1 : 0;
+	s->buried = false;
+	spin_unlock(&s->lock);
+	generation = slot_word_generation(slot_load(s));
+	if (pid)
+		*pid = runtime_pid(rt, s, generation);
+	/* Counted before anybody can see it, let alone bury it (S0-28, S0-77). */
+	atomic_fetch_add_explicit(&rt->live, 1, memory_order_relaxed);
+	stat_count(rt, STAT(spawned), 1);
+	slot_install(s);
+	worker_ready(rt, s, generation);
+	return 0;
+}
+
+bool actor_stillborn(const struct slot *s)
+{
+	return s->fn && (slot_load(s) & SLOT_STOP);
+}
+
+/* Lock held.  Return: true if the caller must slot_free() after unlocking. */
+static bool reclaim_if_unused(struct slot *s)
+{
+	if (!s->buried || s->handles)
+		return false;
+	slot_reclaim(s);
+	return true;
+}
+
+/* Lock held; the actor has ended.  As above. */
+static bool drop_handle(struct slot *s)
+{
+	if (s->handles)
+		s->handles--;
+	return reclaim_if_unused(s);
+}
+
+/*
+ * Tell one joiner.  Its wait is copied first: once @ended is seen, the joiner's
+ * stack frame may be gone.
+ */
+static bool tell_joiner(struct runtime *rt, struct slot *s)
+{
+	struct wait_ref ref;
+	struct joiner *j;
+
+	spin_lock(&s->lock);
+	if (list_empty(&s->joiners)) {
+		spin_unlock(&s->lock);
+		return false;
+	}
+	j = list_first_entry(&s->joiners, struct joiner, node);
+	list_del_init(&j->node);
+	ref = j->ref;
+	j->ended = true;
+	spin_unlock(&s->lock);
+	wait_wake(rt, ref);
+	return true;
+}
+
+void actor_bury(struct worker *w, struct slot *s)
+{
+	struct runtime *rt = w->rt;
+	uint32_t generation = slot_word_generation(slot_load(s));
+	bool root = runtime_pid(rt, s, generation) == rt->root;
+	bool unused;
+
+	if (atomic_load_explicit(&s->timer.armed, memory_order_relaxed) !=
+	    ROOST_FOREVER)
+		rt->backend->timer_end(w, &s->timer);
+	ctx_destroy(&s->ctx);
+	stack_put(&rt->stacks, &s->stack);
+
+	spin_lock(&s->lock);
+	slot_finish(s);
+	spin_unlock(&s->lock);
+	while (tell_joiner(rt, s))
+		;
+	spin_lock(&s->lock);
+	s->buried = true;
+	unused = reclaim_if_unused(s);
+	spin_unlock(&s->lock);
+	if (unused)
+		slot_free(rt, s);
+
+	if (root)
+		atomic_store_explicit(&rt->root_gone, true,
+				      memory_order_release);
+	/* Last of all: who sees 0 may end the run (S0-77, S0-78). */
+	if (atomic_fetch_sub_explicit(&rt->live, 1, memory_order_acq_rel) == 1)
+		worker_wake_all(rt);
+}
+
+/* Lock held. */
+static bool names(const struct slot *s, roost_pid pid)
+{
+	uint64_t word = slot_load(s);
+
+	return slot_word_generation(word) == pid_generation(pid) &&
+	       slot_word_state(word) != SLOT_VACANT;
+}
+
+static bool ended(const struct slot *s)
+{
+	return slot_word_state(slot_load(s)) == SLOT_DONE;
+}
+
+/* Done already, or put on the list: decided under one lock (S0-49). */
+static int done_or_register(struct runtime *rt, struct slot *s, roost_pid pid,
+			    struct joiner *j)
+{
+	bool unused = false;
+	int result = -ESRCH;
+
+	spin_lock(&s->lock);
+	if (names(s, pid)) {
+		if (ended(s)) {
+			unused = drop_handle(s);
+			result = 0;
+		} else {
+			list_add_tail(&j->node, &s->joiners);
+			result = -EINPROGRESS;
+		}
+	}
+	spin_unlock(&s->lock);
+	if (unused)
+		slot_free(rt, s);
+	return result;
+}
+
+/* After the wait: the actor's end has the last word over @err. */
+static int joined(struct runtime *rt, struct slot *s, roost_pid pid,
+		  struct joiner *j, int err)
+{
+	bool unused = false;
+
+	spin_lock(&s->lock);
+	if (j->ended) {
+		err = 0;
+		if (names(s, pid))
+			unused = drop_handle(s);
+	} else {
+		list_del_init(&j->node);
+	}
+	spin_unlock(&s->lock);
+	if (unused)
+		slot_free(rt, s);
+	return err;
+}
+
+int roost_join(roost_pid pid, uint64_t deadline)
+{
+	struct slot *self = worker_actor();
+	struct joiner j = { .ended = false };
+	struct runtime *rt;
+	struct slot *s;
+	int err;
+
+	if (!self)
+		return -EPERM;
+	rt = runtime_self();
+	if (pid == roost_self())
+		return -EDEADLK;
+	s = runtime_slot(rt, pid);
+	if (!s)
+		return -ESRCH;
+	j.ref = wait_begin();
+	err = done_or_register(rt, s, pid, &j);
+	if (err != -EINPROGRESS) {
+		wait_retire();
+		return err;
+	}
+	err = wait_park(deadline, true);
+	return joined(rt, s, pid, &j, err);
+}
+
+int roost_detach(roost_pid pid)
+{
+	struct slot *s;
+	struct runtime *rt;
+	bool unused = false;
+	int err = -ESRCH;
+
+	if (!worker_actor())
+		return -EPERM;
+	rt = runtime_self();
+	s = runtime_slot(rt, pid);
+	if (!s)
+		return -ESRCH;
+	spin_lock(&s->lock);
+	if (names(s, pid) && s->handles) {
+		unused = drop_handle(s);
+		err = 0;
+	}
+	spin_unlock(&s->lock);
+	if (unused)
+		slot_free(rt, s);
+	return err;
+}
+
+int roost_spawn(roost_fn fn, void *arg, roost_pid *pid)
+{
+	if (!worker_actor())
+		return -EPERM;
+	return actor_spawn(runtime_self(), fn, arg, pid);
+}
+
+int roost_stop(roost_pid pid)
+{
+	enum slot_effect effect;
+	struct runtime *rt;
+	struct slot *s;
+
+	if (!worker_actor())
+		return -EPERM;
+	rt = runtime_self();
+	s = runtime_slot(rt, pid);
+	if (!s)
+		return -ESRCH;
+	effect = slot_stop(s, pid_generation(pid));
+	if (effect == SLOT_MADE_READY)
+		worker_ready(rt, s, pid_generation(pid));
+	return effect == SLOT_NO_EFFECT ? -ESRCH : 0;
+}
+
+int roost_stopped(void)
+{
+	struct slot *s = worker_actor();
+
+	return s && (slot_load(s) & SLOT_STOP) ? 1 : 0;
+}
+
+roost_pid roost_self(void)
+{
+	struct slot *s = worker_actor();
+
+	if (!s)
+		return ROOST_PID_NONE;
+	return runtime_pid(runtime_self(), s, slot_word_generation(slot_load(s)));
+}
+
+void roost_yield(void)
+{
+	if (worker_actor())
+		worker_suspend(INTENT_YIELD);
+}
+
+void roost_exit(void)
+{
+	if (!worker_actor())
+		log_fatal("roost_exit() was called outside of an actor");
+	worker_exit_actor();
+}

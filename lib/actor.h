@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* actor.h - birth and death of actors, for the scheduler and the runtime. */
+#ifndef ROOST_LIB_ACTOR_H
+#define ROOST_LIB_ACTOR_H
+
+#include <stdbool.h>
+
+#include <roost/types.h>
+
+struct runtime;
+struct slot;
+struct worker;
+
+/** actor_spawn() - roost_spawn() for a runtime; any thread of it */
+int actor_spawn(struct runtime *rt, roost_fn fn, void *arg, roost_pid *pid);
+
+/** actor_stillborn() - was @s, just claimed, stopped before it ever ran? */
+bool actor_stillborn(const struct slot *s);
+
+/** actor_bury() - scheduler context: @s has left its stack for good */
+void actor_bury(struct worker *w, struct slot *s);
+
+#endif /* ROOST_LIB_ACTOR_H */

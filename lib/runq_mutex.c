@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * runq_mutex.c - the reference run queue: one list under one lock, strictly
+ * first in, first out.
+ *
+ *		push		pop		length
+ *	push	lock		lock		-
+ *	pop	lock		lock		-
+ *	length	-		-		-	relaxed load
+ *
+ * Push and pop take effect in the locked section.  The links are slot indices
+ * in the slots themselves, so a queue of any length costs no memory, and a slot
+ * can be in it once only.
+ */
+#include "runq.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "log.h"
+#include "runtime.h"
+#include "slot.h"
+#include "spin.h"
+
+#define NOBODY	(~(uint32_t)0)
+
+/**
+ * struct runq - the queue
+ * @lock:	guards @head, @tail and the slots' next
+ * @length:	written under @lock, read by anybody
+ * @head:	index of the first slot, NOBODY if empty
+ * @tail:	index of the last slot, if not empty
+ * @rt:		constant
+ */
+struct runq {
+	struct spin lock;
+	_Atomic uint32_t length;
+	uint32_t head;
+	uint32_t tail;
+	struct runtime *rt;
+} __attribute__((aligned(128)));
+
+struct runq *runq_create(struct runtime *rt)
+{
+	struct runq *q = aligned_alloc(128, sizeof(*q));
+
+	if (!q)
+		return NULL;
+	spin_init(&q->lock);
+	atomic_init(&q->length, 0);
+	q->head = NOBODY;
+	q->rt = rt;
+	return q;
+}
+
+void runq_destroy(struct runq *q)
+{
+	free(q);
+}
+
+static void length_add(struct runq *q, int n)
+{
+	uint32_t v = atomic_load_explicit(&q->length, memory_order_relaxed);
+
+	atomic_store_explicit(&q->length, v + n, memory_order_relaxed);
+}
+
+void runq_push(struct runq *q, roost_pid pid)
+{
+	struct slot *s = runtime_slot(q->rt, pid);
+
+#ifdef ROOST_DEBUG
+	if (atomic_exchange_explicit(&s->queued, 1, memory_order_relaxed))
+		log_fatal("slot %u is in the run queue twice", s->index);
+#endif
+	spin_lock(&q->lock);
+	s->next = NOBODY;
+	if (q->head == NOBODY)
+		q->head = s->index;
+	else
+		q->rt->slots[q->tail].next = s->index;
+	q->tail = s->index;
+	length_add(q, 1);
+	spin_unlock(&q->lock);
+}
+
+roost_pid runq_pop(struct runq *q)
+{
+	struct slot *s;
+
+	if (!runq_length(q))
+		return ROOST_PID_NONE;
+	spin_lock(&q->lock);
+	if (q->head == NOBODY) {
+		spin_unlock(&q->lock);
+		return ROOST_PID_NONE;
+	}
+	s = &q->rt->slots[q->head];
+	q->head = s->next;
+	length_add(q, -1);
+	spin_unlock(&q->lock);
+#ifdef ROOST_DEBUG
+	atomic_store_explicit(&s->queued, 0, memory_order_relaxed);
+#endif
+	return runtime_pid(q->rt, s, slot_word_generation(slot_load(s)));
+}
+
+uint32_t runq_length(const struct runq *q)
+{
+	return atomic_load_explicit(&q->length, memory_order_relaxed);
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * wait.c - the one suspension primitive, see wait.h; and roost_park() on it.
+ */
+#include "wait.h"
+
+#include <errno.h>
+
+#include <roost/actor.h>
+
+#include "registry.h"
+#include "runtime.h"
+#include "timer.h"
+#include "timer_want.h"
+#include "worker.h"
+
+static struct wait_ref begin(struct slot *s, bool parking)
+{
+	uint32_t epoch = slot_wait_begin(s, parking);
+
+	return (struct wait_ref){ .pid = roost_self(), .epoch = epoch };
+}
+
+struct wait_ref wait_begin(void)
+{
+	return begin(worker_actor(), false);
+}
+
+void wait_retire(void)
+{
+	slot_wait_retire(worker_actor());
+}
+
+static int result_of(enum slot_outcome outcome)
+{
+	switch (outcome) {
+	case SLOT_TIMED_OUT:
+		return -ETIMEDOUT;
+	case SLOT_STOPPED:
+		return -ECANCELED;
+	default:
+		return 0;
+	}
+}
+
+/* The deadline has passed before there was anything to wait for. */
+static int retire_expired(struct slot *s)
+{
+	enum slot_outcome outcome = slot_wait_retire(s);
+
+	if (outcome == SLOT_NOT_ENDED)
+		return -ETIMEDOUT;
+	return result_of(outcome);
+}
+
+int wait_park(uint64_t deadline, bool forever)
+{
+	bool endless = forever && deadline == ROOST_FOREVER;
+	struct slot *s = worker_actor();
+
+	/*
+	 * A stop before wait_begin() left no trace in the wait itself; one after
+	 * it has ended the wait, and slot_park() sees that (S0-25).
+	 */
+	if (slot_load(s) & SLOT_STOP) {
+		slot_wait_retire(s);
+		return -ECANCELED;
+	}
+	if (deadline <= ROOST_MAX_DEADLINE) {
+		if (deadline <= roost_now())
+			return retire_expired(s);
+		timer_want(worker_self(), s, deadline);
+	}
+	worker_suspend(endless ? INTENT_PARK_ENDLESS : INTENT_PARK);
+	if (deadline <= ROOST_MAX_DEADLINE)
+		timer_unwant(s);
+	return result_of(slot_wait_outcome(s));
+}
+
+bool wait_wake(struct runtime *rt, struct wait_ref ref)
+{
+	struct slot *s = runtime_slot(rt, ref.pid);
+	enum slot_effect effect;
+
+	effect = slot_wake(s, pid_generation(ref.pid), ref.epoch);
+	if (effect == SLOT_MADE_READY)
+		worker_ready(rt, s, pid_generation(ref.pid));
+	return effect != SLOT_NO_EFFECT;
+}
+
+int roost_park(uint64_t deadline)
+{
+	struct slot *s = worker_actor();
+	int err;
+
+	if (!s)
+		return -EPERM;
+	begin(s, true);
+	if (!(slot_load(s) & SLOT_STOP) && slot_take_permit(s)) {
+		wait_retire();
+		return 0;
+	}
+	err = wait_park(deadline, true);
+	/* A permit that came with the deadline or the stop is not lost. */
+	if (err != -ECANCELED && slot_take_permit(s))
+		return 0;
+	return err;
+}
+
+static int unpark_in(struct runtime *rt, roost_pid pid)
+{
+	struct slot *s = runtime_slot(rt, pid);
+	enum slot_effect effect = slot_unpark(s, pid_generation(pid));
+
+	if (effect == SLOT_MADE_READY)
+		worker_ready(rt, s, pid_generation(pid));
+	return effect == SLOT_NO_EFFECT ? -ESRCH : 0;
+}
+
+int roost_unpark(roost_pid pid)
+{
+	struct runtime *rt = runtime_self();
+	int err;
+
+	if (rt && runtime_slot(rt, pid))
+		return unpark_in(rt, pid);
+	rt = registry_visit(pid);
+	if (!rt)
+		return -ESRCH;
+	err = unpark_in(rt, pid);
+	registry_leave(rt);
+	return err;
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * worker.c - the scheduler loop, and the way into and out of an actor.
+ *
+ * An actor gives up its worker by switching to the scheduler's context with an
+ * intent; the scheduler carries it out when it is off the actor's stack.  Only
+ * then, and by the release in the state word's transition, does the actor
+ * become visible as Queued or Parked, so no other worker can run on a stack
+ * that is still in use (S0-26).
+ *
+ * What the scheduler itself pushes (a yield, wakes by expiries and by deaths)
+ * wakes nobody directly: its next step is a pop, and who pops while more is
+ * queued wakes a sibling (P4).  Everybody else who pushes wakes (S1-07).
+ */
+#include "worker.h"
+
+#include "actor.h"
+#include "errno_cell.h"
+#include "idle.h"
+#include "log.h"
+#include "runtime.h"
+#include "sweep.h"
+
+static _Thread_local struct worker *current_worker;
+
+noinline struct worker *worker_self(void)
+{
+	/* Keeps the compiler from taking this for a function without effect. */
+	__asm__ volatile("");
+	return current_worker;
+}
+
+static noinline void set_current_worker(struct worker *w)
+{
+	__asm__ volatile("");
+	current_worker = w;
+}
+
+struct slot *worker_actor(void)
+{
+	struct worker *w = worker_self();
+
+	return w ? w->current : NULL;
+}
+
+struct runtime *runtime_self(void)
+{
+	struct worker *w = worker_self();
+
+	return w ? w->rt : NULL;
+}
+
+void worker_suspend(enum intent intent)
+{
+	struct worker *w = worker_self();
+	int saved = errno_get();
+
+	w->intent = intent;
+	ctx_switch(&w->current->ctx, &w->ctx);
+	/* Perhaps another thread from here on: @w is not ours any more. */
+	errno_set(saved);
+}
+
+void worker_exit_actor(void)
+{
+	struct worker *w = worker_self();
+
+	w->intent = INTENT_EXIT;
+	ctx_leave(&w->current->ctx, &w->ctx);
+}
+
+static bool in_scheduler_of(struct runtime *rt)
+{
+	struct worker *w = worker_self();
+
+	return w && w->rt == rt && !w->current;
+}
+
+void worker_ready(struct runtime *rt, struct slot *s, uint32_t generation)
+{
+	runq_push(rt->runq, runtime_pid(rt, s, generation));
+	if (!in_scheduler_of(rt))
+		worker_wake_one(rt);
+}
+
+static void requeue(struct worker *w, struct slot *s)
+{
+	uint32_t generation = slot_word_generation(slot_load(s));
+
+	runq_push(w->rt->runq, runtime_pid(w->rt, s, generation));
+}
+
+/* Scheduler context: what @s asked for when it left. */
+static void carry_out(struct worker *w, struct slot *s)
+{
+	enum intent intent = w->intent;
+
+	switch (intent) {
+	case INTENT_YIELD:
+		slot_yield(s);
+		requeue(w, s);
+		break;
+	case INTENT_PARK:
+	case INTENT_PARK_ENDLESS:
+		if (!slot_park(s, intent == INTENT_PARK_ENDLESS))
+			requeue(w, s);
+		break;
+	case INTENT_EXIT:
+		actor_bury(w, s);
+		break;
+	}
+}
+
+static void resume(struct worker *w, struct slot *s)
+{
+	stat_add(&w->stats.resumes, 1);
+	w->current = s;
+	w->intent = INTENT_YIELD;
+	if (actor_stillborn(s))
+		w->intent = INTENT_EXIT;
+	else
+		ctx_switch(&w->ctx, &s->ctx);
+	w->current = NULL;
+	carry_out(w, s);
+}
+
+/* The next actor to run, claimed, or NULL. */
+static struct slot *take(struct worker *w)
+{
+	struct runtime *rt = w->rt;
+	struct slot *s;
+	roost_pid pid;
+
+	for (;;) {
+		pid = runq_pop(rt->runq);
+		if (pid == ROOST_PID_NONE)
+			return NULL;
+		s = runtime_slot(rt, pid);
+		/* A stale pid is dropped and the next one taken at once (S0-27). */
+		if (slot_claim(s, pid_generation(pid)))
+			break;
+	}
+	/* The chain rule, P4 and S1-18. */
+	if (runq_length(rt->runq) && idle_any(rt))
+		worker_wake_one(rt);
+	return s;
+}
+
+static bool run_over(struct runtime *rt)
+{
+	return !atomic_load_explicit(&rt->live, memory_order_acquire);
+}
+
+/* The last look before a park, own idle bit set. */
+static bool something_to_do(struct worker *w)
+{
+	struct runtime *rt = w->rt;
+
+	return runq_length(rt->runq) || rt->backend->collect(w, true) ||
+	       runq_length(rt->runq) || run_over(rt) || sweep_remainder(rt);
+}
+
+static void go_idle(struct worker *w)
+{
+	struct runtime *rt = w->rt;
+	uint32_t event = atomic_load_explicit(control_event(rt),
+					      memory_order_acquire);
+
+	idle_set(w);
+	if (something_to_do(w))
+		idle_clear(w);
+	else
+		rt->backend->park(w, event);
+}
+
+void worker_loop(struct worker *w)
+{
+	struct runtime *rt = w->rt;
+	struct slot *s;
+
+	set_current_worker(w);
+	ctx_init_thread(&w->ctx);
+	while (!run_over(rt)) {
+		rt->backend->collect(w, false);
+		s = take(w);
+		if (!s) {
+			go_idle(w);
+			continue;
+		}
+		if (rt->backend->busy)
+			rt->backend->busy(w);
+		resume(w, s);
+	}
+	set_current_worker(NULL);
+}
