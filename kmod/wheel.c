@@ -49,7 +49,7 @@
 #define LEVEL_SHIFT(l)	((l) * ROOST_WHEEL_SLOT_BITS)
 
 /* Distances from here on are beyond the wheel's range. */
-#define RANGE		(1ULL << LEVEL_SHIFT(ROOST_WHEEL_LEVELS))
+#define RANGE		BIT_ULL(LEVEL_SHIFT(ROOST_WHEEL_LEVELS))
 
 /* The last tick that has begun at @ns. */
 static u64 tick_floor(const struct roost_wheel *w, u64 ns)
@@ -168,7 +168,7 @@ static void place(struct roost_wheel *w, struct roost_wheel_entry *e)
 	e->level = level;
 	e->slot = slot;
 	list_add_tail(&e->node, &w->slots[level][slot]);
-	w->occupied[level] |= 1ULL << slot;
+	w->occupied[level] |= BIT_ULL(slot);
 
 	begin = (tick >> LEVEL_SHIFT(level)) << LEVEL_SHIFT(level);
 	if (begin < w->next)
@@ -181,7 +181,7 @@ static void place(struct roost_wheel *w, struct roost_wheel_entry *e)
  */
 static void unplace(struct roost_wheel *w, struct roost_wheel_entry *e)
 {
-	u64 bit = 1ULL << e->slot;
+	u64 bit = BIT_ULL(e->slot);
 
 	list_del_init(&e->node);
 	if (!list_empty(&w->slots[e->level][e->slot]))
@@ -326,7 +326,8 @@ bool roost_wheel_mod(struct roost_wheel *w, struct roost_wheel_entry *e,
  *
  * Return: the time in ns from which on roost_wheel_advance() has work; it may
  * have passed.  U64_MAX: never.  Not later than the first tick at which an
- * entry is due (T3).  It is that tick if the first entry is on level 0; for
+ * entry is due (T3), or, while entries are pending, than the latest time that the
+ * wheel was told.  It is that tick if the first entry is on level 0; for
  * coarser levels it is when the slot begins, and advancing then refines it.
  */
 u64 roost_wheel_next(struct roost_wheel *w)
@@ -355,14 +356,14 @@ static void collect(struct roost_wheel *w, u64 now_tick)
 		if (!reached)
 			break;
 		if (reached < ROOST_WHEEL_SLOTS)
-			bits &= (1ULL << reached) - 1;
+			bits &= BIT_ULL(reached) - 1;
 
 		for (; bits; bits &= bits - 1) {
 			unsigned int slot = (at + 1 + __ffs64(bits)) & SLOT_MASK;
 
 			list_splice_tail_init(&w->slots[level][slot],
 					      &w->pending);
-			w->occupied[level] &= ~(1ULL << slot);
+			w->occupied[level] &= ~BIT_ULL(slot);
 		}
 	}
 	w->cursor = now_tick;
@@ -418,7 +419,7 @@ unsigned int roost_wheel_advance(struct roost_wheel *w, u64 now_ns,
 static u32 check_slot(const struct roost_wheel *w, unsigned int level,
 		      unsigned int slot, bool *good)
 {
-	bool occupied = w->occupied[level] & (1ULL << slot);
+	bool occupied = w->occupied[level] & BIT_ULL(slot);
 	u64 begin = slot_begin(w, level, slot);
 	const struct roost_wheel_entry *e;
 	u32 count = 0;

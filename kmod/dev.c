@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /dev/roost: says what the module can do, and makes domains.
+ */
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+
+#include <uapi/linux/roost.h>
+
+#include "args.h"
+#include "dev.h"
+#include "domain.h"
+#include "poll.h"
+#include "timeout.h"
+#include "wheel.h"
+
+static int query_info(void __user *arg, unsigned int cmd)
+{
+	struct roost_info info;
+	u32 i;
+	int ret;
+
+	ret = roost_args_get(&info, sizeof(info), arg, cmd, sizeof(info));
+	if (ret)
+		return ret;
+	if (memchr_inv(&info, 0, sizeof(info)))
+		return -EINVAL;
+
+	info.api_version = ROOST_API_VERSION;
+	info.max_workers = ROOST_MAX_WORKERS;
+	info.features = ROOST_FEATURES;
+	info.max_sq_entries = ROOST_MAX_SQ_ENTRIES;
+	info.max_cq_entries = ROOST_MAX_CQ_ENTRIES;
+	info.max_timers = roost_max_timers;
+	info.max_polls = roost_max_polls;
+	for (i = 0; i < ROOST_OP_NR; i++)
+		info.ops |= BIT_ULL(i);
+	return roost_args_put(arg, &info, sizeof(info), cmd);
+}
+
+static int check_domain_params(struct roost_domain_params *params)
+{
+	if (params->flags || params->features || params->control_size ||
+	    params->events_size || params->reserved[0] || params->reserved[1])
+		return -EINVAL;
+	if (!params->tick_shift)
+		params->tick_shift = ROOST_DEFAULT_TICK_SHIFT;
+	if (params->tick_shift < ROOST_MIN_TICK_SHIFT ||
+	    params->tick_shift > ROOST_MAX_TICK_SHIFT)
+		return -EINVAL;
+	if (params->nr_timers > roost_max_timers ||
+	    params->nr_polls > roost_max_polls)
+		return -EINVAL;
+	return 0;
+}
+
+static int create_domain(void __user *arg, unsigned int cmd)
+{
+	struct roost_domain_params params;
+	int ret;
+
+	ret = roost_args_get(&params, sizeof(params), arg, cmd, sizeof(params));
+	if (ret)
+		return ret;
+	ret = check_domain_params(&params);
+	if (ret)
+		return ret;
+	return roost_domain_create(&params, arg, cmd);
+}
+
+static long dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	switch (ROOST_CMD(cmd)) {
+	case ROOST_CMD(ROOST_IOC_INFO):
+		return query_info((void __user *)arg, cmd);
+	case ROOST_CMD(ROOST_IOC_CREATE_DOMAIN):
+		return create_domain((void __user *)arg, cmd);
+	default:
+		return -ENOTTY;
+	}
+}
+
+static const struct file_operations dev_fops = {
+	.owner		= THIS_MODULE,
+	.open		= nonseekable_open,
+	.unlocked_ioctl	= dev_ioctl,
+	.compat_ioctl	= compat_ptr_ioctl,
+};
+
+static struct miscdevice dev_misc = {
+	.minor	= MISC_DYNAMIC_MINOR,
+	.name	= "roost",
+	.fops	= &dev_fops,
+	.mode	= 0666,
+};
+
+/**
+ * roost_dev_file() - is this file /dev/roost?
+ * @file:	any file
+ */
+bool roost_dev_file(const struct file *file)
+{
+	return file->f_op == &dev_fops;
+}
+
+/**
+ * roost_dev_init() - make the device appear
+ *
+ * Return: 0 or -errno.
+ */
+int __init roost_dev_init(void)
+{
+	return misc_register(&dev_misc);
+}
+
+/**
+ * roost_dev_exit() - make the device go
+ */
+void roost_dev_exit(void)
+{
+	misc_deregister(&dev_misc);
+}

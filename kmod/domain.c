@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A domain: the kernel's half of one runtime.
+ *
+ * LOCKING, outermost first:
+ *
+ *	domain->mutex		workers, attach and detach
+ *	  worker->sq_mutex	taken alone, for copying entries only
+ *	poll op->lock		raw; which poll object an op has armed
+ *	wait queue head->lock	a file's; our callback runs under it
+ *	worker->wheel_lock	raw, irqs off; never two of them
+ *	  worker->cq_lock	raw, irqs off
+ *	  worker->lock		raw, irqs off; wakes its carrier under it
+ *
+ * op->lock is not held when a head's lock is taken.  cq_lock and worker->lock
+ * do not nest.  All raw locks may be taken in hard interrupt context, also
+ * under PREEMPT_RT.
+ *
+ * LIFETIME: a domain lives as long as its file or the file of one of its
+ * workers; worker objects live as long as their domain.  What it holds of
+ * others (references to polled files) must not wait for that, since such a
+ * file may in turn keep our file alive (a socket with our descriptor in
+ * flight).  So the domain is shut down when its owner goes: by the mmu
+ * notifier at exit and exec, by flush when the owner exits and its mm lives on
+ * with somebody else, and by the last reference.  Each may come after the
+ * other, and does nothing then.
+ */
+#include <linux/anon_inodes.h>
+#include <linux/cred.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/nospec.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include "args.h"
+#include "domain.h"
+#include "park.h"
+#include "poll.h"
+#include "timeout.h"
+#include "worker.h"
+
+/*
+ * Let go of everything that points out of the domain, and stop what could
+ * still happen in it.  No worker can be parked: only threads of the owner
+ * park, and they are gone or going.
+ */
+static void domain_shutdown(struct roost_domain *domain)
+{
+	WRITE_ONCE(domain->dead, true);
+	roost_poll_drop(domain, NULL);
+	roost_timeout_drop(domain, NULL);
+}
+
+static void domain_mm_release(struct mmu_notifier *notifier,
+			      struct mm_struct *mm)
+{
+	domain_shutdown(container_of(notifier, struct roost_domain, notifier));
+}
+
+static const struct mmu_notifier_ops domain_mm_ops = {
+	.release	= domain_mm_release,
+};
+
+static void domain_destroy(struct kref *ref)
+{
+	struct roost_domain *domain = container_of(ref, struct roost_domain,
+						   ref);
+	u32 i;
+
+	/* Waits for a release that is running, so nothing else is. */
+	mmu_notifier_unregister(&domain->notifier, domain->mm);
+	domain_shutdown(domain);
+	for (i = 0; i < domain->nr_workers; i++)
+		roost_worker_free(domain->workers[i]);
+	roost_table_free(&domain->polls);
+	roost_table_free(&domain->timers);
+	roost_region_free(&domain->events_region);
+	roost_region_free(&domain->control_region);
+	put_pid(domain->tgid);
+	mutex_destroy(&domain->mutex);
+	kfree(domain);
+}
+
+/**
+ * roost_domain_put() - drop a reference
+ * @domain:	the domain
+ *
+ * Context: task, may sleep; no lock held.
+ */
+void roost_domain_put(struct roost_domain *domain)
+{
+	kref_put(&domain->ref, domain_destroy);
+}
+
+/**
+ * roost_domain_get() - take a reference, having one
+ * @domain:	the domain
+ */
+void roost_domain_get(struct roost_domain *domain)
+{
+	kref_get(&domain->ref);
+}
+
+/**
+ * roost_domain_check() - may the current task use this domain?
+ * @domain:	the domain
+ *
+ * Return: 0; -EPERM for another thread group, address space or file table;
+ * -ESHUTDOWN if the owner has begun to go.
+ */
+int roost_domain_check(const struct roost_domain *domain)
+{
+	if (current->mm != domain->mm || current->files != domain->files ||
+	    task_tgid(current) != domain->tgid)
+		return -EPERM;
+	return READ_ONCE(domain->dead) ? -ESHUTDOWN : 0;
+}
+
+/**
+ * roost_domain_flush() - one of the domain's descriptors is being closed
+ * @domain:	the domain
+ *
+ * The owner's address space may live on after its exit, in a child that shares
+ * it; its file table does not.
+ */
+void roost_domain_flush(struct roost_domain *domain)
+{
+	if ((current->flags & PF_EXITING) && task_tgid(current) == domain->tgid)
+		domain_shutdown(domain);
+}
+
+/**
+ * roost_domain_worker() - a worker by an index that user space chose
+ * @domain:	the domain
+ * @index:	any value
+ *
+ * Context: any.  Return: the worker or NULL.
+ */
+struct roost_worker *roost_domain_worker(struct roost_domain *domain,
+					 u32 index)
+{
+	if (index >= ROOST_MAX_WORKERS)
+		return NULL;
+	index = array_index_nospec(index, ROOST_MAX_WORKERS);
+	/* Pairs with the release in roost_worker_create(). */
+	return smp_load_acquire(&domain->workers[index]);
+}
+
+static int domain_create_worker(struct roost_domain *domain, void __user *arg,
+				unsigned int cmd)
+{
+	struct roost_worker_params params;
+	int ret;
+
+	ret = roost_args_get(&params, sizeof(params), arg, cmd, sizeof(params));
+	if (ret)
+		return ret;
+	return roost_worker_create(domain, &params, arg, cmd);
+}
+
+static int domain_wake(struct roost_domain *domain, void __user *arg,
+		       unsigned int cmd)
+{
+	struct roost_wake wake;
+	int ret;
+
+	ret = roost_args_get(&wake, sizeof(wake), arg, cmd, sizeof(wake));
+	if (ret)
+		return ret;
+	if (wake.reserved)
+		return -EINVAL;
+	return roost_wake(domain, wake.flags, wake.index);
+}
+
+static int domain_stat(struct roost_domain *domain, void __user *arg,
+		       unsigned int cmd)
+{
+	struct roost_domain_stat stat;
+	struct roost_worker *worker;
+	u32 i;
+	int ret;
+
+	ret = roost_args_get(&stat, sizeof(stat), arg, cmd, sizeof(stat));
+	if (ret)
+		return ret;
+	if (memchr_inv(&stat, 0, sizeof(stat)))
+		return -EINVAL;
+
+	for (i = 0; i < ROOST_MAX_WORKERS; i++) {
+		worker = roost_domain_worker(domain, i);
+		if (!worker)
+			break;
+		roost_worker_stat(worker, &stat);
+	}
+	for (i = 0; i < ROOST_MAX_WORKERS; i++)
+		if (test_bit(i, domain->parked))
+			stat.parked[i / 64] |= BIT_ULL(i % 64);
+	stat.polls_armed = atomic_read(&domain->polls_armed);
+	stat.polls_added = atomic64_read(&domain->polls_added);
+	stat.polls_fired = atomic64_read(&domain->polls_fired);
+	stat.polls_removed = atomic64_read(&domain->polls_removed);
+	return roost_args_put(arg, &stat, sizeof(stat), cmd);
+}
+
+static long domain_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct roost_domain *domain = file->private_data;
+	int ret;
+
+	ret = roost_domain_check(domain);
+	if (ret)
+		return ret;
+
+	switch (ROOST_CMD(cmd)) {
+	case ROOST_CMD(ROOST_IOC_CREATE_WORKER):
+		return domain_create_worker(domain, (void __user *)arg, cmd);
+	case ROOST_CMD(ROOST_IOC_WAKE):
+		return domain_wake(domain, (void __user *)arg, cmd);
+	case ROOST_CMD(ROOST_IOC_DOMAIN_STAT):
+		return domain_stat(domain, (void __user *)arg, cmd);
+	default:
+		return -ENOTTY;
+	}
+}
+
+static int domain_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct roost_domain *domain = file->private_data;
+	int ret;
+
+	ret = roost_domain_check(domain);
+	if (ret)
+		return ret;
+
+	switch ((u64)vma->vm_pgoff << PAGE_SHIFT) {
+	case ROOST_OFF_CONTROL:
+		return roost_region_mmap(&domain->control_region, vma);
+	case ROOST_OFF_EVENTS:
+		return roost_region_mmap(&domain->events_region, vma);
+	default:
+		return -EINVAL;
+	}
+}
+
+static int domain_flush(struct file *file, fl_owner_t id)
+{
+	roost_domain_flush(file->private_data);
+	return 0;
+}
+
+static int domain_release(struct inode *inode, struct file *file)
+{
+	roost_domain_put(file->private_data);
+	return 0;
+}
+
+static const struct file_operations domain_fops = {
+	.owner		= THIS_MODULE,
+	.unlocked_ioctl	= domain_ioctl,
+	.compat_ioctl	= compat_ptr_ioctl,
+	.mmap		= domain_mmap,
+	.flush		= domain_flush,
+	.release	= domain_release,
+};
+
+/**
+ * roost_domain_file() - is this a domain's file?
+ * @file:	any file
+ */
+bool roost_domain_file(const struct file *file)
+{
+	return file->f_op == &domain_fops;
+}
+
+static int alloc_shared(struct roost_domain *domain,
+			const struct roost_domain_params *params)
+{
+	int ret;
+
+	ret = roost_region_alloc(&domain->control_region,
+				 sizeof(*domain->control));
+	if (ret || !params->nr_polls)
+		return ret;
+	ret = roost_region_alloc(&domain->events_region,
+				 params->nr_polls * sizeof(*domain->events));
+	if (ret)
+		roost_region_free(&domain->control_region);
+	return ret;
+}
+
+static void init_control(struct roost_domain *domain,
+			 const struct roost_domain_params *params)
+{
+	domain->control = domain->control_region.addr;
+	domain->control->api_version = ROOST_API_VERSION;
+	domain->control->tick_shift = params->tick_shift;
+	domain->control->features = ROOST_FEATURES;
+	domain->events = domain->events_region.addr;
+}
+
+static struct roost_domain *
+domain_alloc(const struct roost_domain_params *params)
+{
+	struct roost_domain *domain;
+	int ret;
+
+	domain = kzalloc(sizeof(*domain), GFP_KERNEL_ACCOUNT);
+	if (!domain)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&domain->ref);
+	mutex_init(&domain->mutex);
+	domain->tick_shift = params->tick_shift;
+
+	ret = alloc_shared(domain, params);
+	if (ret)
+		goto free_domain;
+	init_control(domain, params);
+	ret = roost_timeout_table(domain, params->nr_timers);
+	if (ret)
+		goto free_shared;
+	ret = roost_poll_table(domain, params->nr_polls);
+	if (ret)
+		goto free_timers;
+
+	domain->mm = current->mm;
+	domain->files = current->files;
+	domain->notifier.ops = &domain_mm_ops;
+	ret = mmu_notifier_register(&domain->notifier, domain->mm);
+	if (ret)
+		goto free_polls;
+	domain->tgid = get_pid(task_tgid(current));
+	return domain;
+
+free_polls:
+	roost_table_free(&domain->polls);
+free_timers:
+	roost_table_free(&domain->timers);
+free_shared:
+	roost_region_free(&domain->events_region);
+	roost_region_free(&domain->control_region);
+free_domain:
+	mutex_destroy(&domain->mutex);
+	kfree(domain);
+	return ERR_PTR(ret);
+}
+
+/**
+ * roost_domain_create() - make a domain and its file
+ * @params:	what is wanted, checked; gets the output fields
+ * @arg:	where the caller wants the output
+ * @cmd:	the ioctl number
+ *
+ * Context: task, may sleep.  Return: the file descriptor, or -ENOMEM, -EMFILE,
+ * -ENFILE, -EINTR, -EFAULT.
+ */
+int roost_domain_create(struct roost_domain_params *params,
+			void __user *arg, unsigned int cmd)
+{
+	struct roost_domain *domain;
+	struct file *file;
+	int fd, ret;
+
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	domain = domain_alloc(params);
+	if (IS_ERR(domain)) {
+		ret = PTR_ERR(domain);
+		goto put_fd;
+	}
+	file = anon_inode_getfile("[roost-domain]", &domain_fops, domain,
+				  O_RDWR);
+	if (IS_ERR(file)) {
+		ret = PTR_ERR(file);
+		roost_domain_put(domain);
+		goto put_fd;
+	}
+	/* From here on the domain is released with its file. */
+
+	params->features = ROOST_FEATURES;
+	params->control_size = domain->control_region.size;
+	params->events_size = domain->events_region.size;
+	ret = roost_args_put(arg, params, sizeof(*params), cmd);
+	if (ret)
+		goto put_file;
+	fd_install(fd, file);
+	return fd;
+
+put_file:
+	fput(file);
+put_fd:
+	put_unused_fd(fd);
+	return ret;
+}

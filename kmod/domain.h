@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A domain: the kernel's half of one runtime. */
+#ifndef _ROOST_DOMAIN_H
+#define _ROOST_DOMAIN_H
+
+#include <linux/atomic.h>
+#include <linux/bitmap.h>
+#include <linux/kref.h>
+#include <linux/mmu_notifier.h>
+#include <linux/mutex.h>
+
+#include <uapi/linux/roost.h>
+
+#include "region.h"
+#include "table.h"
+
+struct files_struct;
+struct pid;
+struct roost_worker;
+
+/**
+ * struct roost_domain - a domain
+ * @ref:	held by the domain's file and by each worker's file
+ * @tgid:	thread group of the owner (a reference); constant
+ * @mm:		address space of the owner, only ever compared; constant.
+ *		@notifier keeps the struct alive.
+ * @files:	file table of the owner, only ever compared; constant
+ * @notifier:	tells when @mm goes (exit, exec)
+ * @tick_shift:	of every wheel; constant
+ * @dead:	set once the owner has gone: nothing works any more
+ * @control:	the control page
+ * @control_region: its memory
+ * @events:	events words of multishot polls, one a poll index
+ * @events_region: their memory
+ * @parked:	which workers are asleep.  A set bit is a claim: who clears it
+ *		wakes that worker.  Set and cleared atomically.
+ * @mutex:	guards @workers and @nr_workers against creation, and every
+ *		worker's carrier against attach and detach
+ * @workers:	published with release, read with acquire; stay until the end
+ * @nr_workers:	indices given out
+ * @timers:	struct roost_timer_op by index
+ * @polls:	struct roost_poll_op by index
+ * @polls_armed: poll ops armed now
+ * @polls_added: statistics
+ * @polls_fired: statistics
+ * @polls_removed: statistics
+ */
+struct roost_domain {
+	struct kref ref;
+	struct pid *tgid;
+	struct mm_struct *mm;
+	struct files_struct *files;
+	struct mmu_notifier notifier;
+	bool dead;
+	u32 tick_shift;
+
+	struct roost_control *control;
+	atomic_t *events;
+	struct roost_region control_region;
+	struct roost_region events_region;
+
+	DECLARE_BITMAP(parked, ROOST_MAX_WORKERS) ____cacheline_aligned;
+
+	/* Creation of workers; attach and detach. */
+	struct mutex mutex ____cacheline_aligned;
+	struct roost_worker *workers[ROOST_MAX_WORKERS];
+	u32 nr_workers;
+
+	struct roost_table timers;
+	struct roost_table polls;
+
+	atomic_t polls_armed;
+	atomic64_t polls_added;
+	atomic64_t polls_fired;
+	atomic64_t polls_removed;
+};
+
+/* What every domain can do. */
+#define ROOST_FEATURES (ROOST_FEAT_TIMER | ROOST_FEAT_POLL | \
+			ROOST_FEAT_MULTISHOT | ROOST_FEAT_SYNC_WAKE)
+
+int roost_domain_create(struct roost_domain_params *params,
+			void __user *arg, unsigned int cmd);
+int roost_domain_check(const struct roost_domain *domain);
+void roost_domain_flush(struct roost_domain *domain);
+void roost_domain_get(struct roost_domain *domain);
+void roost_domain_put(struct roost_domain *domain);
+bool roost_domain_file(const struct file *file);
+
+struct roost_worker *roost_domain_worker(struct roost_domain *domain,
+					 u32 index);
+
+/*
+ * Raise the event counter: something that a worker on its way to sleep cannot
+ * see has happened.  Comes after it was published, and before parked workers
+ * are looked for: the full barrier (A) orders both and pairs with (B) in
+ * roost_park(), so that either we find the worker parked or it finds the
+ * counter changed.
+ */
+static inline void roost_domain_event(struct roost_domain *domain)
+{
+	atomic_inc((atomic_t *)&domain->control->event);
+	smp_mb__after_atomic(); /* (A), pairs with (B) in roost_park() */
+}
+
+#endif /* _ROOST_DOMAIN_H */

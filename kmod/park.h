@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Going to sleep and being woken. */
+#ifndef _ROOST_PARK_H
+#define _ROOST_PARK_H
+
+#include <linux/types.h>
+
+struct roost_domain;
+struct roost_worker;
+
+int roost_park(struct roost_worker *worker, u64 deadline, u32 event,
+	       u32 *outcome);
+void roost_park_skip(struct roost_worker *worker, u32 *outcome);
+void roost_park_clear(struct roost_worker *worker);
+bool roost_park_expire(struct roost_worker *worker);
+
+int roost_wake(struct roost_domain *domain, u32 flags, u32 index);
+int roost_wake_index(struct roost_domain *domain, u32 index, bool sync);
+void roost_wake_for(struct roost_worker *home);
+
+#endif /* _ROOST_PARK_H */

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A table of op nodes, made in chunks when first touched.
+ *
+ * A node stays where it is until the table is freed, so interrupt context may
+ * hold pointers to nodes without counting them.
+ */
+#include <linux/mm.h>
+#include <linux/nospec.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "table.h"
+
+static u32 nr_chunks(const struct roost_table *table)
+{
+	return DIV_ROUND_UP(table->nr, ROOST_TABLE_CHUNK);
+}
+
+/**
+ * roost_table_alloc() - make room for the chunks
+ * @table:	all fields but @chunks are set; @nr may be 0
+ *
+ * Context: task, may sleep.  Return: 0 or -ENOMEM.
+ */
+int roost_table_alloc(struct roost_table *table)
+{
+	if (!table->nr)
+		return 0;
+	table->chunks = kvcalloc(nr_chunks(table), sizeof(*table->chunks),
+				 GFP_KERNEL_ACCOUNT);
+	return table->chunks ? 0 : -ENOMEM;
+}
+
+/**
+ * roost_table_free() - free all chunks; also if none were ever made
+ * @table:	the table; nobody uses a node any more
+ */
+void roost_table_free(struct roost_table *table)
+{
+	u32 i;
+
+	if (!table->chunks)
+		return;
+	for (i = 0; i < nr_chunks(table); i++)
+		if (table->chunks[i])
+			kmem_cache_free(table->cache, table->chunks[i]);
+	kvfree(table->chunks);
+	table->chunks = NULL;
+}
+
+static void *make_chunk(struct roost_table *table, u32 c)
+{
+	void *chunk, *old;
+	u32 i;
+
+	chunk = kmem_cache_alloc(table->cache, GFP_KERNEL_ACCOUNT);
+	if (!chunk)
+		return NULL;
+	memset(chunk, 0, table->size * ROOST_TABLE_CHUNK);
+	for (i = 0; i < ROOST_TABLE_CHUNK; i++)
+		table->init(chunk + i * table->size, c * ROOST_TABLE_CHUNK + i,
+			    table->init_arg);
+	/* Full barrier: the nodes before the pointer; pairs with get(). */
+	old = cmpxchg(&table->chunks[c], NULL, chunk);
+	if (old) {
+		kmem_cache_free(table->cache, chunk);
+		return old;
+	}
+	return chunk;
+}
+
+/**
+ * roost_table_get() - the node with an index that user space chose
+ * @table:	the table
+ * @index:	any value
+ *
+ * Context: task, may sleep.  Return: the node, -EINVAL for an index beyond the
+ * table, or -ENOMEM.
+ */
+void *roost_table_get(struct roost_table *table, u32 index)
+{
+	void *chunk;
+	u32 c;
+
+	if (index >= table->nr)
+		return ERR_PTR(-EINVAL);
+	index = array_index_nospec(index, table->nr);
+	c = index / ROOST_TABLE_CHUNK;
+	/* Pairs with the cmpxchg in make_chunk(). */
+	chunk = smp_load_acquire(&table->chunks[c]);
+	if (!chunk)
+		chunk = make_chunk(table, c);
+	if (!chunk)
+		return ERR_PTR(-ENOMEM);
+	return chunk + (index % ROOST_TABLE_CHUNK) * table->size;
+}
+
+/**
+ * roost_table_walk() - call a function for every node there is
+ * @table:	the table
+ * @fn:		gets the node and @arg
+ * @arg:	handed to @fn
+ *
+ * Context: task, may sleep.  Nodes made meanwhile may be missed.
+ */
+void roost_table_walk(struct roost_table *table,
+		      void (*fn)(void *node, void *arg), void *arg)
+{
+	void *chunk;
+	u32 c, i;
+
+	if (!table->chunks)
+		return;
+	for (c = 0; c < nr_chunks(table); c++) {
+		/* Pairs with the cmpxchg in make_chunk(). */
+		chunk = smp_load_acquire(&table->chunks[c]);
+		for (i = 0; chunk && i < ROOST_TABLE_CHUNK; i++)
+			fn(chunk + i * table->size, arg);
+		cond_resched();
+	}
+}

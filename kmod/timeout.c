@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Timers and deadlines of parks: hrtimers that drive the wheels.
+ *
+ * Each worker has a wheel and one hrtimer, programmed for the wheel's next
+ * expiry or earlier: it is left alone when entries go, and when they move to a
+ * later time, and looks again when it fires.  A park with a deadline is an
+ * entry of the same wheel.
+ *
+ * A timer op has a home, the worker in whose wheel its entry is and in whose
+ * ring it completes.  Its fields change only under the lock of that wheel:
+ * lock_home() takes it, as lock_timer_base() does in kernel/time/timer.c.  A
+ * timer that is moved to a later time stays; one that is set anew, or moved to
+ * an earlier time, goes to the worker that asked: home is NULL while it is on
+ * its way, so that never two wheels are locked.
+ */
+#include <linux/hrtimer.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "compat.h"
+#include "domain.h"
+#include "park.h"
+#include "ring.h"
+#include "timeout.h"
+#include "worker.h"
+
+/* Entries handled, expired or only placed again, with interrupts off. */
+#define EXPIRE_BATCH	64
+
+/* At least so long between two batches. */
+#define EXPIRE_PAUSE_NS	(50 * NSEC_PER_USEC)
+
+unsigned int roost_max_timers = 1U << 22;
+module_param_named(max_timers, roost_max_timers, uint, 0644);
+MODULE_PARM_DESC(max_timers, "largest number of timers a domain may have");
+
+/**
+ * struct roost_timer_op - what a timer index stands for
+ * @entry:	in the wheel of @home while @armed
+ * @completion:	the timer's expiry, if it has to wait for a place
+ * @home:	the worker whose wheel_lock guards all of this; NULL while the
+ *		op changes from one to another
+ * @index:	constant
+ * @sequence:	the highest seen
+ * @armed:	it will fire
+ * @replaced:	an expiry that nobody had seen was dropped for this one
+ */
+struct roost_timer_op {
+	struct roost_wheel_entry entry;
+	struct roost_completion completion;
+	struct roost_worker *home;
+	u32 index;
+	u32 sequence;
+	bool armed;
+	bool replaced;
+};
+
+static struct kmem_cache *timer_cache;
+
+static void init_op(void *node, u32 index, void *domain)
+{
+	struct roost_timer_op *op = node;
+
+	roost_wheel_entry_init(&op->entry);
+	roost_completion_init(&op->completion, NULL);
+	/* Some home from the start, so that there is a lock: any will do. */
+	op->home = roost_domain_worker(domain, 0);
+	op->index = index;
+}
+
+static struct roost_worker *lock_home(struct roost_timer_op *op,
+				      unsigned long *irq)
+	__acquires(op->home->wheel_lock)
+{
+	struct roost_worker *home;
+
+	for (;;) {
+		/* Pairs with the WRITE_ONCEs in change_home(). */
+		home = READ_ONCE(op->home);
+		if (home) {
+			raw_spin_lock_irqsave(&home->wheel_lock, *irq);
+			if (op->home == home)
+				return home;
+			raw_spin_unlock_irqrestore(&home->wheel_lock, *irq);
+		}
+		cpu_relax();
+	}
+}
+
+static void unlock_home(struct roost_worker *home, unsigned long irq)
+	__releases(home->wheel_lock)
+{
+	raw_spin_unlock_irqrestore(&home->wheel_lock, irq);
+}
+
+/* Home's lock is held on entry, worker's on return. */
+static void change_home(struct roost_timer_op *op, struct roost_worker *home,
+			struct roost_worker *worker)
+{
+	if (home == worker)
+		return;
+	/* Who finds NULL waits; pairs with lock_home(). */
+	WRITE_ONCE(op->home, NULL);
+	raw_spin_unlock(&home->wheel_lock);
+	raw_spin_lock(&worker->wheel_lock);
+	WRITE_ONCE(op->home, worker);
+}
+
+static void program_at(struct roost_worker *worker, u64 ns)
+{
+	worker->programmed = ns;
+	roost_count(&worker->hrtimer_starts);
+	hrtimer_start(&worker->hrtimer, ns_to_ktime(ns), HRTIMER_MODE_ABS_HARD);
+}
+
+/* Make the hrtimer fire no later than the wheel's next expiry. */
+static void program(struct roost_worker *worker)
+{
+	u64 next = roost_wheel_next(&worker->wheel);
+
+	if (next < worker->programmed)
+		program_at(worker, next);
+}
+
+/**
+ * roost_timeout_program() - timers were set: see to it that they fire
+ * @worker:	in whose wheel
+ *
+ * Once for a batch of entries.  Context: any.
+ */
+void roost_timeout_program(struct roost_worker *worker)
+{
+	unsigned long irq;
+
+	raw_spin_lock_irqsave(&worker->wheel_lock, irq);
+	program(worker);
+	raw_spin_unlock_irqrestore(&worker->wheel_lock, irq);
+}
+
+/* Count an armed timer in or out; home's wheel_lock is held. */
+static void set_armed(struct roost_timer_op *op, bool armed)
+{
+	struct roost_worker *home = op->home;
+
+	op->armed = armed;
+	WRITE_ONCE(home->timers_pending, home->timers_pending + armed - !armed);
+}
+
+/* The entry is off the wheel. */
+static void fire_timer(struct roost_timer_op *op)
+{
+	u32 flags = ROOST_CQE_TIMER;
+
+	if (op->replaced)
+		flags |= ROOST_CQE_REPLACED;
+	op->replaced = false;
+	set_armed(op, false);
+	roost_count(&op->home->timers_fired);
+	roost_cq_post(op->home, &op->completion,
+		      roost_op_id(op->index, op->sequence), 0, flags);
+}
+
+/* Returns true if something was posted. */
+static bool fire_all(struct roost_worker *worker, struct list_head *expired)
+{
+	struct roost_wheel_entry *entry, *next;
+	bool posted = false;
+
+	list_for_each_entry_safe(entry, next, expired, node) {
+		list_del_init(&entry->node);
+		if (entry == &worker->park_entry) {
+			roost_park_expire(worker);
+			continue;
+		}
+		fire_timer(container_of(entry, struct roost_timer_op, entry));
+		posted = true;
+	}
+	return posted;
+}
+
+/*
+ * After a batch.  What is due already, because the batch was full or took
+ * long, waits a little, in proportion to what this one took: interrupts must
+ * not eat the CPU.
+ */
+static void program_after(struct roost_worker *worker, u64 start)
+{
+	u64 next = roost_wheel_next(&worker->wheel);
+	u64 now = ktime_get_ns();
+
+	if (next == U64_MAX)
+		return;
+	if (next <= now)
+		next = now + max_t(u64, EXPIRE_PAUSE_NS, 2 * (now - start));
+	program_at(worker, next);
+}
+
+static enum hrtimer_restart expire(struct hrtimer *hrtimer)
+{
+	struct roost_worker *worker = container_of(hrtimer, struct roost_worker,
+						   hrtimer);
+	u64 start = ktime_get_ns();
+	unsigned long irq;
+	LIST_HEAD(expired);
+	bool posted;
+
+	raw_spin_lock_irqsave(&worker->wheel_lock, irq);
+	worker->programmed = U64_MAX;
+	roost_wheel_advance(&worker->wheel, start, EXPIRE_BATCH, &expired);
+	posted = fire_all(worker, &expired);
+	program_after(worker, start);
+	raw_spin_unlock_irqrestore(&worker->wheel_lock, irq);
+
+	if (posted) {
+		roost_domain_event(worker->domain);
+		roost_wake_for(worker);
+	}
+	return HRTIMER_NORESTART;
+}
+
+/* Under home's wheel_lock: may this call still change the op? */
+static bool newer(const struct roost_timer_op *op, u32 sequence, s32 least)
+{
+	return (s32)(sequence - op->sequence) >= least;
+}
+
+/* Under home's wheel_lock; on return under that of where the entry went. */
+static struct roost_worker *arm(struct roost_timer_op *op,
+				struct roost_worker *home,
+				struct roost_worker *worker, u64 deadline)
+{
+	if (roost_cq_take_back(home, &op->completion))
+		op->replaced = true;
+	if (op->armed) {
+		roost_count(&home->timers_moved);
+		if (deadline >= op->entry.expires) {
+			roost_wheel_mod(&home->wheel, &op->entry, deadline,
+					ktime_get_ns());
+			return home;
+		}
+		roost_wheel_del(&home->wheel, &op->entry);
+		set_armed(op, false);
+	} else {
+		roost_count(&home->timers_set);
+	}
+	change_home(op, home, worker);
+	roost_wheel_add(&worker->wheel, &op->entry, deadline, ktime_get_ns());
+	set_armed(op, true);
+	return worker;
+}
+
+/**
+ * roost_timer_set() - ROOST_OP_TIMER_SET
+ * @worker:	from whose ring it came
+ * @sqe:	the entry, checked
+ *
+ * roost_timeout_program() has to follow.  Context: task, may sleep.
+ * Return: 0, or what it completes with at once: -EINVAL, -ENOMEM, -ESTALE.
+ */
+int roost_timer_set(struct roost_worker *worker, const struct roost_sqe *sqe)
+{
+	u32 sequence = roost_op_sequence(sqe->op_id);
+	struct roost_worker *home;
+	struct roost_timer_op *op;
+	unsigned long irq;
+	int ret = 0;
+
+	if (sqe->deadline > ROOST_MAX_DEADLINE)
+		return -EINVAL;
+	op = roost_table_get(&worker->domain->timers,
+			     roost_op_index(sqe->op_id));
+	if (IS_ERR(op))
+		return PTR_ERR(op);
+
+	home = lock_home(op, &irq);
+	if (newer(op, sequence, 1)) {
+		op->sequence = sequence;
+		home = arm(op, home, worker, sqe->deadline);
+	} else {
+		ret = -ESTALE;
+	}
+	unlock_home(home, irq);
+	return ret;
+}
+
+/* Under home's wheel_lock. */
+static void disarm(struct roost_timer_op *op)
+{
+	roost_wheel_del(&op->home->wheel, &op->entry);
+	set_armed(op, false);
+	op->replaced = false;
+}
+
+/**
+ * roost_timer_cancel() - ROOST_OP_TIMER_CANCEL
+ * @worker:	from whose ring it came
+ * @sqe:	the entry, checked
+ * @target:	set to the op id of what was cancelled
+ *
+ * Context: task, may sleep.  Return: 0; -ENOENT if nothing is armed; -ESTALE;
+ * -EINVAL; -ENOMEM.
+ */
+int roost_timer_cancel(struct roost_worker *worker,
+		       const struct roost_sqe *sqe, u64 *target)
+{
+	u32 sequence = roost_op_sequence(sqe->op_id);
+	struct roost_worker *home;
+	struct roost_timer_op *op;
+	unsigned long irq;
+	int ret = 0;
+
+	op = roost_table_get(&worker->domain->timers,
+			     roost_op_index(sqe->op_id));
+	if (IS_ERR(op))
+		return PTR_ERR(op);
+
+	home = lock_home(op, &irq);
+	if (!newer(op, sequence, 0)) {
+		ret = -ESTALE;
+	} else if (!op->armed) {
+		op->sequence = sequence;
+		ret = -ENOENT;
+	} else {
+		*target = roost_op_id(op->index, op->sequence);
+		op->sequence = sequence;
+		disarm(op);
+		roost_count(&home->timers_cancelled);
+	}
+	unlock_home(home, irq);
+	return ret;
+}
+
+/**
+ * roost_timeout_park() - the carrier goes to sleep until a deadline
+ * @worker:	whose
+ * @deadline:	absolute ns, at most ROOST_MAX_DEADLINE
+ *
+ * No hrtimer is started if one is programmed early enough already (E2).
+ * Context: task, which may be about to sleep.
+ */
+void roost_timeout_park(struct roost_worker *worker, u64 deadline)
+{
+	u64 now = ktime_get_ns();
+
+	raw_spin_lock_irq(&worker->wheel_lock);
+	if (deadline <= now) {
+		roost_park_expire(worker);
+	} else {
+		roost_wheel_add(&worker->wheel, &worker->park_entry, deadline,
+				now);
+		program(worker);
+	}
+	raw_spin_unlock_irq(&worker->wheel_lock);
+}
+
+/**
+ * roost_timeout_unpark() - the park is over
+ * @worker:	whose
+ *
+ * Its deadline cannot expire any more.  Context: task.
+ */
+void roost_timeout_unpark(struct roost_worker *worker)
+{
+	raw_spin_lock_irq(&worker->wheel_lock);
+	roost_wheel_del(&worker->wheel, &worker->park_entry);
+	raw_spin_unlock_irq(&worker->wheel_lock);
+}
+
+static void drop_op(void *node, void *arg)
+{
+	struct roost_worker *worker = arg, *home;
+	struct roost_timer_op *op = node;
+	unsigned long irq;
+
+	home = lock_home(op, &irq);
+	if (!worker || home == worker) {
+		if (op->armed)
+			disarm(op);
+		roost_cq_take_back(home, &op->completion);
+	}
+	unlock_home(home, irq);
+}
+
+/**
+ * roost_timeout_drop() - end timers without a completion
+ * @domain:	whose
+ * @worker:	only those whose home is this one; NULL for all
+ *
+ * Context: task, may sleep.
+ */
+void roost_timeout_drop(struct roost_domain *domain,
+			struct roost_worker *worker)
+{
+	roost_table_walk(&domain->timers, drop_op, worker);
+}
+
+/**
+ * roost_timeout_table() - set up a domain's timer ops
+ * @domain:	whose
+ * @nr:		how many
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int roost_timeout_table(struct roost_domain *domain, u32 nr)
+{
+	struct roost_table *table = &domain->timers;
+
+	table->nr = nr;
+	table->size = sizeof(struct roost_timer_op);
+	table->cache = timer_cache;
+	table->init = init_op;
+	table->init_arg = domain;
+	return roost_table_alloc(table);
+}
+
+/**
+ * roost_timeout_init_worker() - set up a worker's wheel
+ * @worker:	whose; its domain is set
+ */
+void roost_timeout_init_worker(struct roost_worker *worker)
+{
+	raw_spin_lock_init(&worker->wheel_lock);
+	roost_wheel_init(&worker->wheel, worker->domain->tick_shift,
+			 ktime_get_ns());
+	roost_wheel_entry_init(&worker->park_entry);
+	worker->programmed = U64_MAX;
+	hrtimer_setup(&worker->hrtimer, expire, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_ABS_HARD);
+}
+
+/**
+ * roost_timeout_exit_worker() - the worker goes; its timers have been dropped
+ * @worker:	whose
+ *
+ * Context: task, waits for the interrupt handler.
+ */
+void roost_timeout_exit_worker(struct roost_worker *worker)
+{
+	hrtimer_cancel(&worker->hrtimer);
+}
+
+/* A cache with a constructor is never merged, so slabinfo shows its objects. */
+static void construct(void *object)
+{
+}
+
+/**
+ * roost_timeout_init() - module init
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int __init roost_timeout_init(void)
+{
+	timer_cache = kmem_cache_create("roost_timer",
+					ROOST_TABLE_CHUNK *
+					sizeof(struct roost_timer_op),
+					0, SLAB_ACCOUNT, construct);
+	return timer_cache ? 0 : -ENOMEM;
+}
+
+/**
+ * roost_timeout_exit() - module exit
+ */
+void roost_timeout_exit(void)
+{
+	kmem_cache_destroy(timer_cache);
+}

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A worker: rings, a wheel, an idle bit; leased by one thread at a time.
+ */
+#include <linux/anon_inodes.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+
+#include "args.h"
+#include "domain.h"
+#include "enter.h"
+#include "park.h"
+#include "poll.h"
+#include "ring.h"
+#include "timeout.h"
+#include "worker.h"
+
+/* Under domain->mutex, so that the carrier does not change but here. */
+static void set_carrier(struct roost_worker *worker, struct task_struct *task)
+{
+	struct task_struct *old = worker->carrier;
+
+	if (old)
+		remove_wait_queue(&worker->queue, &worker->wait);
+	raw_spin_lock_irq(&worker->lock);
+	WRITE_ONCE(worker->carrier, task); /* read in roost_park() */
+	worker->permit = false;
+	if (task)
+		worker->lease++;
+	WRITE_ONCE(worker->page->lease, task ? worker->lease : 0);
+	raw_spin_unlock_irq(&worker->lock);
+	roost_park_clear(worker);
+	if (task) {
+		init_waitqueue_entry(&worker->wait, task);
+		add_wait_queue(&worker->queue, &worker->wait);
+	}
+	if (old)
+		put_task_struct(old);
+}
+
+/* Is the current thread carrier of another worker?  Under domain->mutex. */
+static bool carries_another(const struct roost_worker *worker)
+{
+	const struct roost_domain *domain = worker->domain;
+	u32 i;
+
+	for (i = 0; i < domain->nr_workers; i++)
+		if (domain->workers[i] != worker &&
+		    domain->workers[i]->carrier == current)
+			return true;
+	return false;
+}
+
+static int worker_attach(struct roost_worker *worker, void __user *arg,
+			 unsigned int cmd)
+{
+	struct roost_attach attach;
+	int ret;
+
+	ret = roost_args_get(&attach, sizeof(attach), arg, cmd, sizeof(attach));
+	if (ret)
+		return ret;
+	if (attach.flags || attach.reserved0 || attach.lease)
+		return -EINVAL;
+
+	mutex_lock(&worker->domain->mutex);
+	if (roost_worker_carrier(worker) || carries_another(worker)) {
+		ret = -EBUSY;
+		goto unlock;
+	}
+	attach.lease = worker->lease + 1;
+	ret = roost_args_put(arg, &attach, sizeof(attach), cmd);
+	if (ret)
+		goto unlock;
+	set_carrier(worker, get_task_struct(current));
+unlock:
+	mutex_unlock(&worker->domain->mutex);
+	return ret;
+}
+
+static int worker_detach(struct roost_worker *worker)
+{
+	int ret = 0;
+
+	mutex_lock(&worker->domain->mutex);
+	if (worker->carrier == current)
+		set_carrier(worker, NULL);
+	else
+		ret = -EPERM;
+	mutex_unlock(&worker->domain->mutex);
+	return ret;
+}
+
+static long worker_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct roost_worker *worker = file->private_data;
+	int ret;
+
+	ret = roost_domain_check(worker->domain);
+	if (ret)
+		return ret;
+
+	switch (ROOST_CMD(cmd)) {
+	case ROOST_CMD(ROOST_IOC_ENTER):
+		return roost_enter(worker, (void __user *)arg, cmd);
+	case ROOST_CMD(ROOST_IOC_ATTACH):
+		return worker_attach(worker, (void __user *)arg, cmd);
+	case ROOST_CMD(ROOST_IOC_DETACH):
+		return worker_detach(worker);
+	default:
+		return -ENOTTY;
+	}
+}
+
+static int worker_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct roost_worker *worker = file->private_data;
+	int ret;
+
+	ret = roost_domain_check(worker->domain);
+	if (ret)
+		return ret;
+	if (vma->vm_pgoff)
+		return -EINVAL;
+	return roost_region_mmap(&worker->region, vma);
+}
+
+static int worker_flush(struct file *file, fl_owner_t id)
+{
+	struct roost_worker *worker = file->private_data;
+
+	roost_domain_flush(worker->domain);
+	return 0;
+}
+
+/* The worker itself stays with its domain: timers and polls may name it. */
+static int worker_release(struct inode *inode, struct file *file)
+{
+	struct roost_worker *worker = file->private_data;
+	struct roost_domain *domain = worker->domain;
+
+	mutex_lock(&domain->mutex);
+	worker->closed = true;
+	set_carrier(worker, NULL);
+	mutex_unlock(&domain->mutex);
+	roost_poll_drop(domain, worker);
+	roost_timeout_drop(domain, worker);
+	roost_domain_put(domain);
+	return 0;
+}
+
+static const struct file_operations worker_fops = {
+	.owner		= THIS_MODULE,
+	.unlocked_ioctl	= worker_ioctl,
+	.compat_ioctl	= compat_ptr_ioctl,
+	.mmap		= worker_mmap,
+	.flush		= worker_flush,
+	.release	= worker_release,
+};
+
+/**
+ * roost_worker_file() - is this a worker's file?
+ * @file:	any file
+ */
+bool roost_worker_file(const struct file *file)
+{
+	return file->f_op == &worker_fops;
+}
+
+/**
+ * roost_worker_stat() - add a worker's counters to a sum
+ * @worker:	the worker
+ * @stat:	the sum
+ *
+ * Takes no lock: each counter is right, together they are no snapshot.
+ */
+void roost_worker_stat(struct roost_worker *worker,
+		       struct roost_domain_stat *stat)
+{
+	stat->workers += !READ_ONCE(worker->closed);
+	stat->timers_pending += READ_ONCE(worker->timers_pending);
+	stat->overflow_pending += READ_ONCE(worker->nr_overflow);
+	stat->parks += READ_ONCE(worker->parks);
+	stat->parks_refused += READ_ONCE(worker->parks_refused);
+	stat->wakes += READ_ONCE(worker->wakes);
+	stat->wakes_received += READ_ONCE(worker->wakes_received);
+	stat->wakes_kernel += READ_ONCE(worker->wakes_kernel);
+	stat->timeouts += READ_ONCE(worker->timeouts);
+	stat->signals += READ_ONCE(worker->signals);
+	stat->enters += atomic64_read(&worker->enters);
+	stat->submitted += READ_ONCE(worker->submitted);
+	stat->completed += READ_ONCE(worker->completed);
+	stat->overflowed += READ_ONCE(worker->overflowed);
+	stat->timers_set += READ_ONCE(worker->timers_set);
+	stat->timers_moved += READ_ONCE(worker->timers_moved);
+	stat->timers_fired += READ_ONCE(worker->timers_fired);
+	stat->timers_cancelled += READ_ONCE(worker->timers_cancelled);
+	stat->hrtimer_starts += READ_ONCE(worker->hrtimer_starts);
+}
+
+static int check_params(const struct roost_worker_params *params)
+{
+	if (params->flags || params->index || params->sq_offset ||
+	    params->cq_offset || params->map_size || params->reserved0 ||
+	    params->reserved[0] || params->reserved[1])
+		return -EINVAL;
+	if (!is_power_of_2(params->sq_entries) ||
+	    params->sq_entries > ROOST_MAX_SQ_ENTRIES)
+		return -EINVAL;
+	if (!is_power_of_2(params->cq_entries) || params->cq_entries < 2 ||
+	    params->cq_entries > ROOST_MAX_CQ_ENTRIES)
+		return -EINVAL;
+	return 0;
+}
+
+/* The mapping: head, submission ring, completion ring, each on its own page. */
+static int alloc_rings(struct roost_worker *worker,
+		       struct roost_worker_params *params)
+{
+	int ret;
+
+	params->sq_offset = PAGE_SIZE;
+	params->cq_offset = params->sq_offset +
+		PAGE_ALIGN(params->sq_entries * sizeof(*worker->sqes));
+	params->map_size = params->cq_offset +
+		PAGE_ALIGN(params->cq_entries * sizeof(*worker->cqes));
+	ret = roost_region_alloc(&worker->region, params->map_size);
+	if (ret)
+		return ret;
+	worker->page = worker->region.addr;
+	worker->sqes = worker->region.addr + params->sq_offset;
+	worker->cqes = worker->region.addr + params->cq_offset;
+	worker->sq_entries = params->sq_entries;
+	worker->cq_entries = params->cq_entries;
+	worker->page->pending_min = ROOST_NO_DEADLINE;
+	return 0;
+}
+
+static struct roost_worker *worker_alloc(struct roost_domain *domain,
+					 struct roost_worker_params *params)
+{
+	struct roost_worker *worker;
+	int ret;
+
+	/* The wheel makes it larger than a page. */
+	worker = kvzalloc(sizeof(*worker), GFP_KERNEL_ACCOUNT);
+	if (!worker)
+		return ERR_PTR(-ENOMEM);
+	ret = alloc_rings(worker, params);
+	if (ret) {
+		kvfree(worker);
+		return ERR_PTR(ret);
+	}
+	worker->domain = domain;
+	raw_spin_lock_init(&worker->lock);
+	init_waitqueue_head(&worker->queue);
+	mutex_init(&worker->sq_mutex);
+	raw_spin_lock_init(&worker->cq_lock);
+	INIT_LIST_HEAD(&worker->overflow);
+	init_llist_head(&worker->reap);
+	roost_timeout_init_worker(worker);
+	return worker;
+}
+
+/**
+ * roost_worker_free() - free a worker
+ * @worker:	no file, timer, poll or thread refers to it any more
+ *
+ * Context: task, may sleep.
+ */
+void roost_worker_free(struct roost_worker *worker)
+{
+	roost_timeout_exit_worker(worker);
+	roost_cq_discard(worker);
+	roost_region_free(&worker->region);
+	mutex_destroy(&worker->sq_mutex);
+	kvfree(worker);
+}
+
+/* Give the worker its number; from now on the domain owns it. */
+static int publish(struct roost_domain *domain, struct roost_worker *worker)
+{
+	int ret = -ENOSPC;
+
+	mutex_lock(&domain->mutex);
+	if (domain->nr_workers < ROOST_MAX_WORKERS) {
+		worker->index = domain->nr_workers++;
+		/* Pairs with the acquire in roost_domain_worker(). */
+		smp_store_release(&domain->workers[worker->index], worker);
+		ret = 0;
+	}
+	mutex_unlock(&domain->mutex);
+	return ret;
+}
+
+/**
+ * roost_worker_create() - make a worker and its file
+ * @domain:	for whom
+ * @params:	what is wanted; gets the output fields
+ * @arg:	where the caller wants the output
+ * @cmd:	the ioctl number
+ *
+ * Context: task, may sleep.  Return: the file descriptor; -EINVAL; -ENOSPC if
+ * the domain has had ROOST_MAX_WORKERS already; -ENOMEM, -EMFILE, -ENFILE,
+ * -EFAULT.  After the last three the number stays used.
+ */
+int roost_worker_create(struct roost_domain *domain,
+			struct roost_worker_params *params,
+			void __user *arg, unsigned int cmd)
+{
+	struct roost_worker *worker;
+	struct file *file;
+	int fd, ret;
+
+	ret = check_params(params);
+	if (ret)
+		return ret;
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	worker = worker_alloc(domain, params);
+	if (IS_ERR(worker)) {
+		ret = PTR_ERR(worker);
+		goto put_fd;
+	}
+	ret = publish(domain, worker);
+	if (ret) {
+		roost_worker_free(worker);
+		goto put_fd;
+	}
+	roost_domain_get(domain);
+	file = anon_inode_getfile("[roost-worker]", &worker_fops, worker,
+				  O_RDWR);
+	if (IS_ERR(file)) {
+		ret = PTR_ERR(file);
+		roost_domain_put(domain);
+		goto put_fd;
+	}
+	/* From here on worker_release() does the cleaning up. */
+
+	params->index = worker->index;
+	ret = roost_args_put(arg, params, sizeof(*params), cmd);
+	if (ret)
+		goto put_file;
+	fd_install(fd, file);
+	return fd;
+
+put_file:
+	fput(file);
+put_fd:
+	put_unused_fd(fd);
+	return ret;
+}

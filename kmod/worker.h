@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A worker: rings, a wheel, an idle bit; leased by one thread at a time. */
+#ifndef _ROOST_WORKER_H
+#define _ROOST_WORKER_H
+
+#include <linux/hrtimer.h>
+#include <linux/llist.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+
+#include <uapi/linux/roost.h>
+
+#include "region.h"
+#include "wheel.h"
+
+struct roost_domain;
+
+/*
+ * A statistics counter: one writer at a time (the lock at the field), read by
+ * roost_worker_stat() without it.
+ */
+#define roost_count(counter) \
+	WRITE_ONCE(*(counter), *(counter) + 1)
+
+/**
+ * struct roost_worker - a worker
+ * @domain:	whose it is; constant
+ * @index:	its number there; constant
+ * @page:	head of the shared mapping
+ * @sqes:	submission ring
+ * @cqes:	completion ring
+ * @sq_entries:	constant
+ * @cq_entries:	constant
+ * @map_size:	constant
+ * @region:	memory of all of these
+ * @closed:	the worker's file is gone (under @domain->mutex)
+ *
+ * Written from here on by whoever has the lock that opens each group:
+ *
+ * @lock:	lease and sleep
+ * @carrier:	the thread (a reference) that has the lease, or NULL
+ * @lease:	number of the newest lease
+ * @permit:	a wake that came while the carrier was awake
+ * @asleep:	the shared words of the current park have not been settled yet
+ * @reason:	ROOST_OUT_* bits that the wakers of the current park have left
+ * @queue:	where the carrier can be woken synchronously
+ * @wait:	the carrier's entry there, as long as it has the lease
+ *
+ * @sq_mutex:	consumption of the submission ring
+ * @sq_head:	entries consumed; the shared copy is never read back
+ *
+ * @cq_lock:	production into the completion ring
+ * @cq_tail:	entries produced; the shared copy is never read back
+ * @cq_reserved: places kept for completions that have no node
+ * @overflow:	struct roost_completion list, waiting for places
+ * @nr_overflow: how many
+ *
+ * @wheel_lock:	all timers whose home this is
+ * @wheel:	the timing wheel
+ * @hrtimer:	fires at or before the wheel's next expiry
+ * @programmed:	when @hrtimer will fire, U64_MAX if it is not queued
+ * @park_entry:	deadline of the park
+ *
+ * @reap:	one-shot polls of this worker that have fired and are still
+ *		hooked into their files
+ */
+struct roost_worker {
+	struct roost_domain *domain;
+	u32 index;
+	struct roost_worker_page *page;
+	struct roost_sqe *sqes;
+	struct roost_cqe *cqes;
+	u32 sq_entries;
+	u32 cq_entries;
+	u32 map_size;
+	struct roost_region region;
+	bool closed;
+
+	/* Lease and sleep; leaf of all our locks but for the scheduler's. */
+	raw_spinlock_t lock ____cacheline_aligned;
+	struct task_struct *carrier;
+	u64 lease;
+	bool permit;
+	bool asleep;
+	u32 reason;
+	u64 parks;
+	u64 parks_refused;
+	u64 wakes;
+	u64 wakes_received;
+	u64 wakes_kernel;
+	u64 timeouts;
+	u64 signals;
+	wait_queue_head_t queue;
+	struct wait_queue_entry wait;
+
+	/* Consumption of the submission ring. */
+	struct mutex sq_mutex ____cacheline_aligned;
+	u32 sq_head;
+	atomic64_t enters;
+	u64 submitted;
+
+	/* Production into the completion ring. */
+	raw_spinlock_t cq_lock ____cacheline_aligned;
+	u32 cq_tail;
+	u32 cq_reserved;
+	struct list_head overflow;
+	u32 nr_overflow;
+	u64 completed;
+	u64 overflowed;
+
+	/* All timers whose home this is. */
+	raw_spinlock_t wheel_lock ____cacheline_aligned;
+	struct hrtimer hrtimer;
+	u64 programmed;
+	struct roost_wheel_entry park_entry;
+	u32 timers_pending;
+	u64 timers_set;
+	u64 timers_moved;
+	u64 timers_fired;
+	u64 timers_cancelled;
+	u64 hrtimer_starts;
+	struct roost_wheel wheel;
+
+	struct llist_head reap ____cacheline_aligned;
+};
+
+/**
+ * roost_worker_carrier() - the thread that has the lease, if it can still run
+ * @worker:	the worker; its lock or its domain's mutex is held
+ *
+ * Return: the thread, or NULL.
+ */
+static inline struct task_struct *
+roost_worker_carrier(const struct roost_worker *worker)
+{
+	struct task_struct *task = worker->carrier;
+
+	/* Racy by nature: a thread may begin to exit at any time. */
+	if (task && (data_race(task->flags) & PF_EXITING))
+		return NULL;
+	return task;
+}
+
+int roost_worker_create(struct roost_domain *domain,
+			struct roost_worker_params *params,
+			void __user *arg, unsigned int cmd);
+void roost_worker_free(struct roost_worker *worker);
+void roost_worker_stat(struct roost_worker *worker,
+		       struct roost_domain_stat *stat);
+bool roost_worker_file(const struct file *file);
+
+#endif /* _ROOST_WORKER_H */
