@@ -33,7 +33,9 @@ static inline bool random_percent(uint64_t *state, unsigned int percent)
 /* Any number of bits, each as likely as another: small and huge values. */
 static inline uint64_t random_magnitude(uint64_t *state, unsigned int max_bits)
 {
-	return random_next(state) >> (63 - random_below(state, max_bits));
+	unsigned int bits = random_below(state, max_bits);
+
+	return random_next(state) >> (63 - bits);
 }
 
 #endif /* ROOST_SELFTESTS_UNIT_RANDOM_H */
