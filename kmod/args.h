@@ -40,6 +40,10 @@ static inline int roost_args_get(void *dst, size_t known,
 
 /**
  * roost_args_put() - copy a structure out
+ * @dst:	where to
+ * @src:	the structure
+ * @known:	its size as we know it
+ * @cmd:	the ioctl number, which has the size that the caller knows
  *
  * Writes no more than the caller knows.  Return: 0 or -EFAULT.
  */

@@ -96,8 +96,7 @@ static void wake_sibling(struct roost_worker *worker, struct roost_enter *enter)
 		enter->outcome |= ROOST_OUT_NO_TARGET;
 }
 
-static int carry_out(struct roost_worker *worker,
-			   struct roost_enter *enter)
+static int carry_out(struct roost_worker *worker, struct roost_enter *enter)
 {
 	bool done = true;
 

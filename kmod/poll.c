@@ -48,7 +48,7 @@ MODULE_PARM_DESC(max_polls, "largest number of polls a domain may have");
 #define MAX_QUEUES	2
 
 /* In roost_poll.seen, beside events and ROOST_EVENT_HINT: POLLFREE came. */
-#define SEEN_FREE	(1U << 30)
+#define SEEN_FREE	BIT(30)
 
 enum poll_state {
 	POLL_ARMING,
@@ -179,7 +179,7 @@ static void reap_later(struct roost_poll *poll)
 {
 	struct roost_poll_op *op = poll->op;
 
-	/* Ordered against the clearing in roost_poll_reap(). */
+	/* Full barrier: state before bit; pairs with roost_poll_reap(). */
 	if (!test_and_set_bit(0, &op->reaping))
 		llist_add(&op->reap, &poll->home->reap);
 }
@@ -314,10 +314,13 @@ void roost_poll_reap(struct roost_worker *worker)
 		return;
 	list = llist_del_all(&worker->reap);
 	llist_for_each_entry_safe(op, next, list, reap) {
-		/* Full barrier: who fires from now on adds the op again. */
-		smp_mb__before_atomic();
+		/*
+		 * Bit before state: who fires from now on adds the op again,
+		 * and who fired before is seen.  Pairs with the
+		 * test_and_set_bit() in reap_later().
+		 */
 		clear_bit(0, &op->reaping);
-		smp_mb__after_atomic();
+		smp_mb__after_atomic(); /* see above */
 		raw_spin_lock_irq(&op->lock);
 		poll = op->armed;
 		if (poll && atomic_read(&poll->state) == POLL_FIRED)

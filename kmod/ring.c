@@ -354,8 +354,8 @@ u32 roost_sq_fetch(struct roost_worker *worker, struct roost_sqe *sqes,
 		memcpy(&sqes[i], &worker->sqes[place], sizeof(*sqes));
 	}
 	WRITE_ONCE(worker->submitted, worker->submitted + n);
-	/* The copies before the head; pairs with the carrier's acquire. */
 	if (n)
+		/* Copies before head; pairs with the carrier's acquire. */
 		smp_store_release(&worker->page->sq_head, worker->sq_head);
 	mutex_unlock(&worker->sq_mutex);
 	return n;

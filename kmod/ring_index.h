@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR LGPL-2.1 OR MIT */
 /*
- * ring_index.h - arithmetic on the indices of a ring.
+ * Arithmetic on the indices of a ring.
  *
  * Head and tail count entries taken and entries published since the ring was
  * made.  They run freely and wrap at 2^32, which a power of two of entries

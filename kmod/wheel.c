@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR LGPL-2.1 OR MIT
 /*
- * wheel.c - hierarchical timing wheel.
+ * Hierarchical timing wheel.
  *
  * After G. Varghese and A. Lauck, "Hashed and Hierarchical Timing Wheels:
  * Data Structures for the Efficient Implementation of a Timer Facility"

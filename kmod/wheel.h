@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR LGPL-2.1 OR MIT */
 /*
- * wheel.h - hierarchical timing wheel.
+ * Hierarchical timing wheel.
  *
  * Pure: no lock, no clock, no allocation.  Whoever owns a wheel serialises all
  * calls on it (T4), passes the time in, and may call from any context.  Shared

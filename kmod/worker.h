@@ -21,8 +21,10 @@ struct roost_domain;
  * A statistics counter: one writer at a time (the lock at the field), read by
  * roost_worker_stat() without it.
  */
-#define roost_count(counter) \
-	WRITE_ONCE(*(counter), *(counter) + 1)
+static inline void roost_count(u64 *counter)
+{
+	WRITE_ONCE(*counter, *counter + 1);
+}
 
 /**
  * struct roost_worker - a worker
@@ -85,6 +87,7 @@ struct roost_worker {
 	bool permit;
 	bool asleep;
 	u32 reason;
+	/* private: counters, see struct roost_domain_stat */
 	u64 parks;
 	u64 parks_refused;
 	u64 wakes;
@@ -92,14 +95,17 @@ struct roost_worker {
 	u64 wakes_kernel;
 	u64 timeouts;
 	u64 signals;
+	/* public: */
 	wait_queue_head_t queue;
 	struct wait_queue_entry wait;
 
 	/* Consumption of the submission ring. */
 	struct mutex sq_mutex ____cacheline_aligned;
 	u32 sq_head;
+	/* private: counters, see struct roost_domain_stat */
 	atomic64_t enters;
 	u64 submitted;
+	/* public: */
 
 	/* Production into the completion ring. */
 	raw_spinlock_t cq_lock ____cacheline_aligned;
@@ -107,20 +113,24 @@ struct roost_worker {
 	u32 cq_reserved;
 	struct list_head overflow;
 	u32 nr_overflow;
+	/* private: counters, see struct roost_domain_stat */
 	u64 completed;
 	u64 overflowed;
+	/* public: */
 
 	/* All timers whose home this is. */
 	raw_spinlock_t wheel_lock ____cacheline_aligned;
 	struct hrtimer hrtimer;
 	u64 programmed;
 	struct roost_wheel_entry park_entry;
+	/* private: counters, see struct roost_domain_stat */
 	u32 timers_pending;
 	u64 timers_set;
 	u64 timers_moved;
 	u64 timers_fired;
 	u64 timers_cancelled;
 	u64 hrtimer_starts;
+	/* public: */
 	struct roost_wheel wheel;
 
 	struct llist_head reap ____cacheline_aligned;

@@ -39,6 +39,7 @@ int roost_join(roost_pid pid, uint64_t deadline);
 
 /**
  * roost_detach() - give up a handle without waiting
+ * @pid:	an actor that the caller holds a handle of
  *
  * Return: 0, or -ESRCH.
  */
@@ -81,7 +82,8 @@ void roost_exit(void) __attribute__((noreturn));
 uint64_t roost_now(void);
 
 /**
- * roost_after() - the deadline @ns nanoseconds from now
+ * roost_after() - the deadline so many nanoseconds from now
+ * @ns:		how many
  *
  * Saturates at ROOST_FOREVER.  Callable anywhere.
  */
@@ -92,14 +94,16 @@ uint64_t roost_after(uint64_t ns);
 #define ROOST_SEC(n)	((uint64_t)(n) * 1000000000U)
 
 /**
- * roost_sleep_until() - wait until @deadline, never returning early
+ * roost_sleep_until() - wait until a deadline, never returning early
+ * @deadline:	absolute
  *
  * Return: 0, or -ECANCELED.
  */
 int roost_sleep_until(uint64_t deadline);
 
 /**
- * roost_sleep() - wait for at least @ns nanoseconds
+ * roost_sleep() - wait for at least so many nanoseconds
+ * @ns:		how many
  *
  * Return: 0, or -ECANCELED.
  */

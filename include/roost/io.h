@@ -54,22 +54,23 @@ int roost_fd_wait(int fd, unsigned int events, uint64_t deadline);
  */
 int roost_fd_adopt(int fd);
 
-/** roost_socket() - socket(2), managed, close-on-exec.  Return: fd or -errno */
+/* socket(2), managed, close-on-exec.  Returns the descriptor or -errno. */
 int roost_socket(int domain, int type, int protocol);
 
-/** roost_pipe() - pipe2(2), both ends managed.  Return: 0 or -errno */
+/* pipe2(2), close-on-exec, both ends managed.  Returns 0 or -errno. */
 int roost_pipe(int fd[2]);
 
 /**
  * roost_close() - close a descriptor
+ * @fd:		any descriptor
  *
  * Actors that wait on it get -ECANCELED.  Return: 0 or -errno of close(2).
  */
 int roost_close(int fd);
 
-/**
- * roost_read() - read(2); 0 at the end of the file
- * roost_write() - write(2); may be short, use roost_write_all() if in doubt
+/*
+ * As read(2) and its kin, but for what the head of this file says.  A write may
+ * be short: use roost_write_all() if in doubt.  A read returns 0 at the end.
  */
 ssize_t roost_read(int fd, void *buf, size_t len, uint64_t deadline);
 ssize_t roost_write(int fd, const void *buf, size_t len, uint64_t deadline);
@@ -78,12 +79,16 @@ ssize_t roost_writev(int fd, const struct iovec *iov, int n, uint64_t deadline);
 
 /**
  * roost_write_all() - write everything
+ * @fd:		any descriptor
+ * @buf:	what to write
+ * @len:	bytes
+ * @deadline:	absolute, for all of it
  *
  * Return: @len; or -errno, when an unknown part was written.
  */
 ssize_t roost_write_all(int fd, const void *buf, size_t len, uint64_t deadline);
 
-/** roost_recv() - recv(2); roost_send() - send(2) */
+/* As recv(2) and send(2); @flags as there. */
 ssize_t roost_recv(int fd, void *buf, size_t len, int flags, uint64_t deadline);
 ssize_t roost_send(int fd, const void *buf, size_t len, int flags,
 		   uint64_t deadline);
@@ -103,6 +108,10 @@ int roost_accept(int fd, struct sockaddr *addr, socklen_t *len,
 
 /**
  * roost_connect() - connect(2), waits for the outcome
+ * @fd:		a managed or otherwise non-blocking socket
+ * @addr:	the peer
+ * @len:	of @addr
+ * @deadline:	absolute
  *
  * Return: 0 or -errno.
  */

@@ -61,28 +61,46 @@ int roost_run(const struct roost_config *config, roost_fn root, void *arg);
 
 /**
  * struct roost_stats - counters of the runtime of the calling actor
+ * @backend:	"kernel" or "futex"
+ * @workers:	that run
+ * @live:	actors that have not ended
+ * @spawned:	actors started
+ * @resumes:	switches into an actor
+ * @parks:	times a worker went to sleep
+ * @parks_refused: times it found a reason not to
+ * @wakes_sent:	wakes that claimed an idle worker
+ * @wakes_received: parks ended by such a wake
+ * @wake_calls:	of @wakes_sent, those that took a system call
+ * @enters:	system calls that hand over a batch, sleep, or both
+ * @timers_armed: deadlines handed over to a wheel
+ * @timers_fired: expiries that ended a wait
+ * @fd_arms:	registrations of files
+ * @fd_events:	deliveries to files
+ * @busy_ns:	CPU time of the worker threads
+ * @idle_mask:	workers idle now
+ * @reserved:	zero
  *
  * Counters sum over the workers since the start of the run; they are read
  * without stopping anything, so they are a snapshot only when all is quiet.
  */
 struct roost_stats {
-	const char *backend;		/* "kernel" or "futex" */
+	const char *backend;
 	unsigned int workers;
-	unsigned int live;		/* actors not yet ended */
+	unsigned int live;
 	uint64_t spawned;
-	uint64_t resumes;		/* switches into an actor */
-	uint64_t parks;			/* times a worker went to sleep */
-	uint64_t parks_refused;		/* ... and found a reason not to */
-	uint64_t wakes_sent;		/* wakes that claimed an idle worker */
-	uint64_t wakes_received;	/* parks ended by such a wake */
-	uint64_t wake_calls;		/* of these, with a system call */
-	uint64_t enters;		/* entries to the kernel for a batch */
-	uint64_t timers_armed;		/* handed over to a wheel */
-	uint64_t timers_fired;		/* expiries that ended a wait */
-	uint64_t fd_arms;		/* registrations of files */
-	uint64_t fd_events;		/* deliveries to files */
-	uint64_t busy_ns;		/* CPU time of the worker threads */
-	uint64_t idle_mask[4];		/* workers idle now */
+	uint64_t resumes;
+	uint64_t parks;
+	uint64_t parks_refused;
+	uint64_t wakes_sent;
+	uint64_t wakes_received;
+	uint64_t wake_calls;
+	uint64_t enters;
+	uint64_t timers_armed;
+	uint64_t timers_fired;
+	uint64_t fd_arms;
+	uint64_t fd_events;
+	uint64_t busy_ns;
+	uint64_t idle_mask[4];
 	uint64_t reserved[8];
 };
 

@@ -102,6 +102,7 @@ struct roost_domain_params {
  * @sq_offset:	out: where the SQ stands in the mapping
  * @cq_offset:	out: where the CQ stands in the mapping
  * @map_size:	out: bytes to map at offset 0 of the worker fd
+ * @reserved0:	zero
  * @reserved:	zero
  *
  * The ioctl returns the worker's file descriptor, close-on-exec.
@@ -340,16 +341,24 @@ struct roost_control {
 	__u32	api_version;
 	__u32	tick_shift;
 	__u64	features;
+	/* private: */
 	__u64	pad0[6];
+	/* public: */
 
 	__u32	event;
+	/* private: */
 	__u32	pad1[15];
+	/* public: */
 
 	__u64	idle[ROOST_MASK_WORDS];
+	/* private: */
 	__u64	pad2[8 - ROOST_MASK_WORDS];
+	/* public: */
 
 	__u64	cq_ready[ROOST_MASK_WORDS];
+	/* private: */
 	__u64	pad3[8 - ROOST_MASK_WORDS];
+	/* public: */
 };
 
 /**
@@ -370,21 +379,31 @@ struct roost_control {
  */
 struct roost_worker_page {
 	__u32	sq_head;
+	/* private: */
 	__u32	pad0[15];
+	/* public: */
 
 	__u32	cq_tail;
 	__u32	cq_overflow;
 	__u64	lease;
 	__u32	parked;
+	/* private: */
 	__u32	pad1[11];
+	/* public: */
 
 	__u32	sq_tail;
+	/* private: */
 	__u32	pad2;
+	/* public: */
 	__u64	pending_min;
+	/* private: */
 	__u64	pad3[6];
+	/* public: */
 
 	__u32	cq_head;
+	/* private: */
 	__u32	pad4[15];
+	/* public: */
 };
 
 /**
