@@ -1,0 +1,291 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+#
+# Runs in the VM: measures each party at each number of connections.
+#
+# For each pair the server is started anew on CPU 0, looked at (does it send the
+# right bytes? is it the backend that was asked for?), warmed up, driven by wrk on
+# the other CPUs, and driven once more while the kernel counts its system calls.
+# Leaves in /out: rows.tsv, one line a pair (columns: see emit), for each pair
+# calls-PARTY-CONNECTIONS with a name and a count a line, and host.txt.
+#
+# Environment: DURATION (seconds of the measured run), PARTIES, CONNECTIONS.
+
+set -u
+: "${DURATION:=4}" "${COUNTED:=2}"
+: "${PARTIES:=kernel futex epoll}" "${CONNECTIONS:=1 16 64}"
+
+here=/roost
+work=/tmp/demo
+port=8000
+url=
+pid=
+failures=0
+trigger=/sys/kernel/tracing/events/raw_syscalls/sys_enter/trigger
+hist=/sys/kernel/tracing/events/raw_syscalls/sys_enter/hist
+
+say()
+{
+	echo "demo: $*" >&2
+}
+
+fail()
+{
+	say "FAILED: $*"
+	failures=$((failures + 1))
+}
+
+# ---- the server ----
+
+start_server()
+{
+	port=$((port + 1))
+	url=http://127.0.0.1:$port/
+	rm -f $work/stats $work/out
+	case $1 in
+	epoll)
+		taskset 1 $here/epoll_httpd $port $work/root/index.html \
+			>$work/out 2>&1 &
+		;;
+	*)
+		taskset 1 $here/httpd --port $port --root $work/root \
+			--workers 1 --backend "$1" --stats $work/stats \
+			>$work/out 2>&1 &
+		;;
+	esac
+	pid=$!
+	tries=0
+	until grep -q '^listening' $work/out; do
+		tries=$((tries + 1))
+		if [ $tries -gt 100 ] || [ ! -d /proc/$pid ]; then
+			fail "$1 does not start: $(cat $work/out)"
+			return 1
+		fi
+		usleep 50000
+	done
+}
+
+# stop_server PARTY: and insist on a clean end where one is promised.
+stop_server()
+{
+	kill -TERM $pid 2>/dev/null || fail "$1 had died: $(cat $work/out)"
+	wait $pid 2>/dev/null
+	rc=$?
+	[ "$1" = epoll ] || [ $rc = 0 ] || fail "$1 ended with code $rc"
+}
+
+# look_at PARTY: one request by another client, compared with the file.
+look_at()
+{
+	wget -q -O $work/got "$url" && cmp -s $work/got $work/root/index.html ||
+		fail "$1 does not send the file"
+	[ "$1" = epoll ] && return
+	stats
+	[ "$(stat_of backend)" = "\"$1\"" ] ||
+		fail "$1 runs on the backend $(stat_of backend)"
+}
+
+# ---- what is counted ----
+
+# stats: the server's own counters, into $work/stats.
+stats()
+{
+	rm -f $work/stats
+	kill -USR1 $pid
+	tries=0
+	until [ -f $work/stats ]; do
+		tries=$((tries + 1))
+		[ $tries -lt 200 ] || { fail "no statistics"; return 1; }
+		usleep 20000
+	done
+}
+
+# stat_of NAME: from there.
+stat_of()
+{
+	sed -n "s/^ *\"$1\": \(.*[^,]\),*\$/\1/p" $work/stats
+}
+
+# counters PARTY: parks, wakes and so on up to now; nothing for the epoll loop.
+counters()
+{
+	[ "$1" != epoll ] || { echo '- - - - - -'; return; }
+	stats
+	echo "$(stat_of parks) $(stat_of parks_refused)" \
+		"$(stat_of wakes_received) $(stat_of wake_calls)" \
+		"$(stat_of enters) $(stat_of fd_events)"
+}
+
+# switches: context switches of all of the server's threads.
+switches()
+{
+	cat /proc/$pid/task/*/status |
+		awk '/ctxt_switches/ { n += $2 } END { print n }'
+}
+
+# cpu_times: "THREAD RAN WAITED", nanoseconds on a CPU and ready for one, a line
+# each; and "wall NANOSECONDS".
+cpu_times()
+{
+	for task in /proc/$pid/task/*; do
+		read -r ran waited rest < $task/schedstat
+		echo "${task##*/} $ran $waited"
+	done
+	read -r up rest < /proc/uptime
+	echo "wall ${up%.*}${up#*.}0000000"
+}
+
+# busiest BEFORE AFTER: of the busiest thread, the percentages of the time that it
+# was running or ready to, and that it was running.
+busiest()
+{
+	awk 'FNR == NR { ran[$1] = $2; waited[$1] = $3; next }
+		$1 == "wall" { wall = $2 - ran[$1]; next }
+		{ on = $2 - ran[$1]; ready = on + $3 - waited[$1] }
+		ready > most { most = ready; its = on }
+		END {
+			printf "%.1f\t%.1f\n", wall ? 100 * most / wall : 0,
+			       wall ? 100 * its / wall : 0
+		}' "$1" "$2"
+}
+
+# difference "A B C" "a b c": a-A b-B c-C; a dash stays.
+difference()
+{
+	echo "$1 $2" | awk '{
+		n = NF / 2
+		for (i = 1; i <= n; i++)
+			printf "%s%s", i > 1 ? "\t" : "",
+			       $i == "-" ? "-" : $(i + n) - $i
+		print ""
+	}'
+}
+
+count_calls()
+{
+	filter=
+	for task in /proc/$pid/task/*; do
+		filter="$filter${filter:+ || }common_pid == ${task##*/}"
+	done
+	echo "hist:keys=id.syscall:size=512 if $filter" > $trigger
+}
+
+# calls_counted: "NAME COUNT" a line; ends the counting.
+calls_counted()
+{
+	sed -n 's/^{ id: \([^ ]*\) .*hitcount: *\([0-9]*\).*/\1 \2/p' $hist |
+		sed 's/^sys_//' | sort -k2nr
+	echo '!hist:keys=id.syscall:size=512' > $trigger
+}
+
+# ---- the load ----
+
+# drive SECONDS CONNECTIONS FILE
+drive()
+{
+	threads=3
+	[ "$2" -ge 3 ] || threads=1
+	taskset e wrk -t$threads -c"$2" -d"$1"s --timeout 10s --latency "$url" \
+		>"$3" 2>&1
+}
+
+# parse FILE: requests, requests/s, p50 and p99 in microseconds, errors.
+parse()
+{
+	awk '
+	function us(t) {
+		if (t ~ /us$/) return t + 0
+		if (t ~ /ms$/) return t * 1000
+		if (t ~ /m$/) return t * 60000000
+		return t * 1000000
+	}
+	$1 == "50%" { p50 = us($2) }
+	$1 == "99%" { p99 = us($2) }
+	$2 == "requests" && $3 == "in" { requests = $1 }
+	$1 == "Requests/sec:" { rate = $2 }
+	/Socket errors:/ {
+		gsub(/,/, "")
+		errors += $4 + $6 + $8 + $10
+	}
+	/Non-2xx or 3xx responses:/ { errors += $NF }
+	END { printf "%d\t%.1f\t%.0f\t%.0f\t%d\n", requests, rate, p50, p99, errors }
+	' "$1"
+}
+
+# measure PARTY CONNECTIONS
+measure()
+{
+	warm=1
+	start_server "$1" || { stop_server "$1"; return; }
+	look_at "$1"
+	drive $warm "$2" $work/warm
+
+	before=$(counters "$1")
+	switches=$(switches)
+	drive "$DURATION" "$2" $work/wrk &
+	driver=$!
+	# busy in the middle of the run: wrk needs a moment to come and go
+	usleep 800000
+	cpu_times > $work/cpu.0
+	sleep $((DURATION - 2))
+	cpu_times > $work/cpu.1
+	wait $driver || fail "wrk: $(cat $work/wrk)"
+	switches=$(($(switches) - switches))
+	after=$(counters "$1")
+
+	count_calls
+	drive "$COUNTED" "$2" $work/wrk.counted
+	calls_counted > "/out/calls-$1-$2"
+	emit "$1" "$2"
+	stop_server "$1"
+}
+
+# emit PARTY CONNECTIONS: one row. Columns: party, connections, requests,
+# requests/s, p50 and p99 (us), errors, busy and running (percent), context switches,
+# parks, refused parks, wakes received, wake calls, enters, file events (of all of
+# the measured run); requests and errors of the counted run; read-like, write-like
+# and other system calls of the counted run.
+emit()
+{
+	row=$(parse $work/wrk)
+	counted=$(parse $work/wrk.counted)
+	calls=$(awk '
+		$1 ~ /^(read|readv|recvfrom|recvmsg|pread64)$/ { r += $2; next }
+		$1 ~ /^(write|writev|sendto|sendmsg|pwrite64)$/ { w += $2; next }
+		{ o += $2 }
+		END { printf "%d\t%d\t%d", r, w, o }' "/out/calls-$1-$2")
+	printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$row" \
+		"$(busiest $work/cpu.0 $work/cpu.1)" "$switches" \
+		"$(difference "$before" "$after")" \
+		"$(echo "$counted" | cut -f1)" "$(echo "$counted" | cut -f5)" \
+		"$calls" >> /out/rows.tsv
+	say "$1, $2 connections: $(echo "$row" | cut -f2) requests/s"
+	cp $work/wrk "/out/wrk-$1-$2.txt"
+	for row in "$row" "$counted"; do
+		[ "$(echo "$row" | cut -f1)" -gt 0 ] || fail "$1: no requests"
+		[ "$(echo "$row" | cut -f5)" -eq 0 ] ||
+			fail "$1, $2 connections: errors; $(cat $work/wrk)"
+	done
+}
+
+mkdir -p $work/root
+awk 'BEGIN {
+	print "<!doctype html><title>roost</title>"
+	for (i = 0; i < 15; i++)
+		print "<p>A page of about one KiB, line " i ", and nothing more to it.</p>"
+}' > $work/root/index.html
+{
+	uname -r
+	sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1
+	nproc
+	cat /sys/devices/system/clocksource/clocksource0/current_clocksource
+	wc -c < $work/root/index.html
+} > /out/host.txt
+[ -w $trigger ] || { say "no $trigger"; exit 1; }
+
+for connections in $CONNECTIONS; do
+	for party in $PARTIES; do
+		measure "$party" "$connections"
+	done
+done
+[ $failures = 0 ]

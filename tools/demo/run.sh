@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+#
+# The demonstration: httpd on the kernel backend, on the futex backend, and a plain
+# epoll loop, each driven by wrk in a VM at 1, 16 and 64 connections.
+#
+#   tools/demo/run.sh          or: make demo
+#
+# Environment (or variables of make): KERNEL, of tools/vm/run.sh (6.1); DURATION,
+# seconds of each measured run (4); PARTIES and CONNECTIONS, to do less.
+#
+# Prints one table; the same stands as JSON in build/demo/demo-KERNEL.json. Ends
+# with 0 only if every row ran and had no error.
+
+set -u
+# shellcheck source=tools/common.sh
+. "$(dirname "$0")/../common.sh"
+
+kernel=${KERNEL:-6.1}
+duration=${DURATION:-4}
+counted=2
+parties=${PARTIES:-kernel futex epoll}
+connections=${CONNECTIONS:-1 16 64}
+[[ $duration =~ ^[1-9][0-9]*$ ]] && [ "$duration" -ge 3 ] ||
+	die "DURATION=$duration: whole seconds, at least 3"
+
+cd "$ROOST_TOP" || exit 125
+out=build/demo/$kernel
+json=build/demo/demo-$kernel.json
+log=build/demo/build.log
+rm -rf "$out" "$json"
+mkdir -p "$out"
+
+tools/setup.sh demo || exit 125
+say "building"
+make --no-print-directory -C lib > "$log" 2>&1 &&
+	make --no-print-directory -C tools/examples >> "$log" 2>&1 || {
+	tail -n 40 "$log" >&2
+	die "the build failed; all of it is in $log"
+}
+
+wanted=
+limit=60
+for number in $connections; do
+	for party in $parties; do
+		wanted+="$party/$number "
+		limit=$((limit + duration + counted + 12))
+	done
+done
+
+tools/vm/run.sh --kernel "$kernel" --smp 4 --timeout $limit --out "$out" \
+	--log "$out/log" --prog wrk \
+	--file tools/examples/httpd/httpd --file tools/examples/epoll_httpd \
+	--env DURATION="$duration" --env COUNTED=$counted \
+	--env PARTIES="$parties" --env CONNECTIONS="$connections" \
+	-- tools/demo/guest.sh
+rc=$?
+[ -s "$out/rows.tsv" ] || die "nothing was measured (exit code $rc)"
+
+echo
+awk -v json="$json" -v kernel="$kernel" -v duration="$duration" \
+	-v counted=$counted -v host="$out/host.txt" -v wanted="$wanted" \
+	-f tools/demo/report.awk "$out/rows.tsv" || rc=1
+[ $rc = 0 ] || say "FAILED"
+exit $rc
