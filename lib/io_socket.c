@@ -277,7 +277,8 @@ static int accept_unmanaged(struct fd *f, struct sockaddr *addr, socklen_t *len)
 
 	spin_lock(&f->accepting);
 	got = fd_probe(f->number, POLLIN);
-	if (got > 0)
+	/* What does not listen answers at once, and will never be ready. */
+	if (got > 0 || (!got && sys_sock_option(f->number, SO_ACCEPTCONN) != 1))
 		got = sys_sock_accept(f->number, addr, len);
 	else if (!got)
 		got = -EAGAIN;
@@ -377,14 +378,36 @@ static int connect_start(int fd, const struct sockaddr *addr, socklen_t len,
 	}
 }
 
-static int connect_outcome(int fd, uint64_t deadline)
+/*
+ * Over TCP a second call tells the outcome, and after a failure it leaves a
+ * socket that can try again; after SO_ERROR, the next attempt would only be told
+ * that this one has failed.  Others might take it for a new attempt.
+ */
+static int connect_outcome(int fd, const struct sockaddr *addr, socklen_t len)
 {
-	int got = roost_fd_wait(fd, POLLOUT, deadline);
+	int err;
 
-	if (got <= 0)
-		return got ? got : -ETIMEDOUT;
-	got = sys_sock_option(fd, SO_ERROR);
-	return got > 0 ? -got : got;
+	if (addr->sa_family == AF_INET || addr->sa_family == AF_INET6) {
+		err = sys_sock_connect(fd, addr, len);
+		return err == -EISCONN ? 0 : err;
+	}
+	err = sys_sock_option(fd, SO_ERROR);
+	return err > 0 ? -err : err;
+}
+
+static int connect_wait(int fd, const struct sockaddr *addr, socklen_t len,
+			uint64_t deadline)
+{
+	int err = connect_start(fd, addr, len, deadline);
+	int got;
+
+	while (err == -EINPROGRESS || err == -EINTR || err == -EALREADY) {
+		got = roost_fd_wait(fd, POLLOUT, deadline);
+		if (got <= 0)
+			return got ? got : -ETIMEDOUT;
+		err = connect_outcome(fd, addr, len);
+	}
+	return err;
 }
 
 int roost_connect(int fd, const struct sockaddr *addr, socklen_t len,
@@ -404,9 +427,7 @@ int roost_connect(int fd, const struct sockaddr *addr, socklen_t len,
 			return -EINVAL;
 	}
 
-	err = connect_start(fd, addr, len, deadline);
-	if (err == -EINPROGRESS || err == -EINTR || err == -EALREADY)
-		err = connect_outcome(fd, deadline);
+	err = connect_wait(fd, addr, len, deadline);
 	/* What events said of the unconnected socket is void. */
 	if (!err && kind_of(f) & FD_MANAGED)
 		fd_ready_reset(f);
