@@ -74,6 +74,7 @@ static void domain_destroy(struct kref *ref)
 	/* Waits for a release that is running, so nothing else is. */
 	mmu_notifier_unregister(&domain->notifier, domain->mm);
 	domain_shutdown(domain);
+	roost_watch_exit(&domain->watch);
 	for (i = 0; i < domain->nr_workers; i++)
 		roost_worker_free(domain->workers[i]);
 	roost_table_free(&domain->polls);
@@ -246,6 +247,11 @@ static int domain_mmap(struct file *file, struct vm_area_struct *vma)
 	}
 }
 
+static __poll_t domain_poll(struct file *file, poll_table *table)
+{
+	return roost_watch_poll(file->private_data, file, table);
+}
+
 static int domain_flush(struct file *file, fl_owner_t id)
 {
 	roost_domain_flush(file->private_data);
@@ -263,6 +269,7 @@ static const struct file_operations domain_fops = {
 	.unlocked_ioctl	= domain_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
 	.mmap		= domain_mmap,
+	.poll		= domain_poll,
 	.flush		= domain_flush,
 	.release	= domain_release,
 };
@@ -313,6 +320,7 @@ domain_alloc(const struct roost_domain_params *params)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&domain->ref);
 	mutex_init(&domain->mutex);
+	roost_watch_init(&domain->watch);
 	domain->tick_shift = params->tick_shift;
 
 	ret = alloc_shared(domain, params);

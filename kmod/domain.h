@@ -13,6 +13,7 @@
 
 #include "region.h"
 #include "table.h"
+#include "watch.h"
 
 struct files_struct;
 struct pid;
@@ -32,6 +33,7 @@ struct roost_worker;
  * @control_region: its memory
  * @events:	events words of multishot polls, one a poll index
  * @events_region: their memory
+ * @watch:	who polls the domain's file
  * @parked:	which workers are asleep.  A set bit is a claim: who clears it
  *		wakes that worker.  Set and cleared atomically.
  * @mutex:	guards @workers and @nr_workers against creation, and every
@@ -58,6 +60,7 @@ struct roost_domain {
 	atomic_t *events;
 	struct roost_region control_region;
 	struct roost_region events_region;
+	struct roost_watch watch;
 
 	DECLARE_BITMAP(parked, ROOST_MAX_WORKERS) ____cacheline_aligned;
 
@@ -101,6 +104,7 @@ static inline void roost_domain_event(struct roost_domain *domain)
 {
 	atomic_inc((atomic_t *)&domain->control->event);
 	smp_mb__after_atomic(); /* (A), pairs with (B) in roost_park() */
+	roost_watch_notify(&domain->watch);
 }
 
 #endif /* _ROOST_DOMAIN_H */

@@ -187,7 +187,7 @@ bool roost_op_execute(struct roost_worker *worker, const struct roost_sqe *sqe)
 	bool post = true;
 
 	if (sqe->opcode >= ROOST_OP_NR) {
-		result.res = -EOPNOTSUPP;
+		result.res = -EINVAL;
 	} else {
 		def = &ops[array_index_nospec(sqe->opcode, ROOST_OP_NR)];
 		result.flags = def->kind;

@@ -81,7 +81,7 @@ static void cq_write(struct roost_worker *worker, u64 user_data, s32 res,
 	WRITE_ONCE(cqe->user_data, user_data);
 	WRITE_ONCE(cqe->res, res);
 	WRITE_ONCE(cqe->flags, flags);
-	worker->cq_tail++;
+	WRITE_ONCE(worker->cq_tail, worker->cq_tail + 1);
 	/* Publishes the entry; pairs with the acquire of who drains. */
 	smp_store_release(&worker->page->cq_tail, worker->cq_tail);
 	roost_count(&worker->completed);
