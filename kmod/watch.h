@@ -31,6 +31,7 @@ __poll_t roost_watch_poll(struct roost_domain *domain, struct file *file,
  */
 static inline void roost_watch_notify(struct roost_watch *watch)
 {
+	/* After the caller's full barrier, see above. */
 	if (waitqueue_active(&watch->queue))
 		irq_work_queue(&watch->work);
 }
