@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * run.h - what the tests of the scheduler share.
+ *
+ * ACTOR_TEST(name, workers) is a ROOST_TEST whose body is the root actor of a
+ * run; 0 workers: the default.  A test that hangs is ended by SIGALRM, and so is
+ * the program.  ROOST_SLOW=n in the environment divides the rounds of long
+ * loops and multiplies what is allowed for lateness, for emulated machines.
+ */
+#ifndef ROOST_SELFTESTS_RUNTIME_RUN_H
+#define ROOST_SELFTESTS_RUNTIME_RUN_H
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <roost/roost.h>
+
+#include "../unit/random.h"
+#include "../unit/tap.h"
+
+#define TEST_LIMIT_S	100
+
+#define unused_arg	__attribute__((unused))
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED	1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED	1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED	0
+#endif
+
+static inline unsigned long slow(void)
+{
+	const char *text = getenv("ROOST_SLOW");
+	unsigned long n = text ? strtoul(text, NULL, 0) : 1;
+
+	if (SANITIZED)
+		n *= 10;
+	return n ? n : 1;
+}
+
+/* Rounds of a loop; never less than a tenth of a thousand. */
+static inline unsigned long rounds(unsigned long usual)
+{
+	unsigned long n = usual / slow();
+
+	return n < 100 ? (usual < 100 ? usual : 100) : n;
+}
+
+static inline void run_with(const struct roost_config *config, roost_fn root,
+			    void *arg)
+{
+	alarm(TEST_LIMIT_S);
+	CHECK_EQ(roost_run(config, root, arg), 0);
+	alarm(0);
+}
+
+static inline void run_actors(unsigned int workers, roost_fn root, void *arg)
+{
+	struct roost_config config = { .workers = workers };
+
+	run_with(&config, root, arg);
+}
+
+#define ACTOR_TEST(test_name, nr_workers)				\
+	static void actor_##test_name(void *arg);			\
+	ROOST_TEST(test_name)						\
+	{								\
+		run_actors(nr_workers, actor_##test_name, NULL);	\
+	}								\
+	static void actor_##test_name(void *arg unused_arg)
+
+static inline roost_pid spawn(roost_fn fn, void *arg)
+{
+	roost_pid pid = ROOST_PID_NONE;
+
+	CHECK_EQ(roost_spawn(fn, arg, &pid), 0);
+	return pid;
+}
+
+static inline void join(roost_pid pid)
+{
+	CHECK_EQ(roost_join(pid, roost_after(ROOST_SEC(60))), 0);
+}
+
+/* Run @fn in a child process.  Return: its wait status. */
+static inline int in_child(void (*fn)(void *arg), void *arg)
+{
+	int status = -1;
+	pid_t child;
+
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		alarm(TEST_LIMIT_S);
+		fn(arg);
+		_exit(0);
+	}
+	if (child > 0)
+		waitpid(child, &status, 0);
+	return status;
+}
+
+/* The same, and what it wrote to standard error, as a string. */
+static inline int in_child_stderr(void (*fn)(void *arg), void *arg, char *text,
+				  size_t size)
+{
+	size_t used = 0;
+	int status = -1;
+	pid_t child;
+	int fd[2];
+	ssize_t n;
+
+	fflush(stdout);
+	if (pipe(fd))
+		return -1;
+	child = fork();
+	if (!child) {
+		alarm(TEST_LIMIT_S);
+		dup2(fd[1], STDERR_FILENO);
+		close(fd[0]);
+		close(fd[1]);
+		fn(arg);
+		_exit(0);
+	}
+	close(fd[1]);
+	while (used + 1 < size && (n = read(fd[0], text + used,
+					    size - 1 - used)) > 0)
+		used += (size_t)n;
+	text[used] = '\0';
+	close(fd[0]);
+	if (child > 0)
+		waitpid(child, &status, 0);
+	return status;
+}
+
+#define EXITED(status, code) \
+	(WIFEXITED(status) && WEXITSTATUS(status) == (code))
+#define KILLED_BY(status, sig) \
+	(WIFSIGNALED(status) && WTERMSIG(status) == (sig))
+
+#endif /* ROOST_SELFTESTS_RUNTIME_RUN_H */

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * timer_test.c - sleeping and deadlines: never early, never lost, on time when
+ * everybody is busy or asleep (T1, S1-12 to S1-19).
+ */
+#include "run.h"
+
+#define SLEEPERS	10000
+
+/* What a loaded machine may add to a deadline before we call it lost. */
+static uint64_t patience(void)
+{
+	return ROOST_MSEC(500) * slow();
+}
+
+struct sleeper {
+	uint64_t ns;
+	uint64_t late;
+	bool early;
+	int result;
+};
+
+static void sleeper_main(void *arg)
+{
+	struct sleeper *s = arg;
+	uint64_t until = roost_after(s->ns);
+	uint64_t now;
+
+	s->result = roost_sleep_until(until);
+	now = roost_now();
+	s->early = now < until;
+	s->late = now - until;
+}
+
+static int by_lateness(const void *a, const void *b)
+{
+	const struct sleeper *x = a, *y = b;
+
+	return x->late < y->late ? -1 : x->late > y->late;
+}
+
+static void sleep_all(unsigned long n)
+{
+	struct sleeper *s = calloc(n, sizeof(*s));
+	roost_pid *pid = calloc(n, sizeof(*pid));
+	unsigned long i, bad = 0;
+	uint64_t r = tap_seed(1);
+
+	for (i = 0; i < n; i++) {
+		s[i].ns = ROOST_MSEC(1) + random_below(&r, ROOST_MSEC(99));
+		pid[i] = spawn(sleeper_main, &s[i]);
+	}
+	for (i = 0; i < n; i++)
+		join(pid[i]);
+	for (i = 0; i < n; i++)
+		if (s[i].early || s[i].result)
+			bad++;
+	CHECK_EQ(bad, 0);
+	qsort(s, n, sizeof(*s), by_lateness);
+	printf("# late by p50 %lu us, p99 %lu us, max %lu us\n",
+	       (unsigned long)s[n / 2].late / 1000,
+	       (unsigned long)s[n * 99 / 100].late / 1000,
+	       (unsigned long)s[n - 1].late / 1000);
+	free(s);
+	free(pid);
+}
+
+ACTOR_TEST(ten_thousand_sleepers_none_early, 2)
+{
+	sleep_all(SLEEPERS / (slow() > 10 ? 10 : 1));
+}
+
+ACTOR_TEST(ten_thousand_sleepers_one_worker, 1)
+{
+	sleep_all(SLEEPERS / (slow() > 10 ? 10 : 1));
+}
+
+ACTOR_TEST(s1_17_short_sleeps_are_short, 1)
+{
+	uint64_t start = roost_now(), until;
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		until = roost_after(ROOST_USEC(50));
+		CHECK_EQ(roost_sleep_until(until), 0);
+		CHECK(roost_now() >= until);
+	}
+	/* Whole milliseconds each would make 200 ms. */
+	printf("# 200 sleeps of 50 us took %lu us\n",
+	       (unsigned long)(roost_now() - start) / 1000);
+	CHECK(roost_now() - start < ROOST_MSEC(150) * slow());
+}
+
+ACTOR_TEST(deadlines_that_have_passed, 1)
+{
+	uint64_t past = roost_now() - ROOST_SEC(1);
+	uint64_t start = roost_now();
+
+	CHECK_EQ(roost_sleep_until(0), 0);
+	CHECK_EQ(roost_sleep_until(1), 0);
+	CHECK_EQ(roost_sleep_until(past), 0);
+	CHECK_EQ(roost_sleep(0), 0);
+	CHECK_EQ(roost_park(0), -ETIMEDOUT);
+	CHECK_EQ(roost_park(1), -ETIMEDOUT);
+	CHECK_EQ(roost_park(past), -ETIMEDOUT);
+	CHECK(roost_now() - start < patience());
+}
+
+static void sleeps_until(void *arg)
+{
+	CHECK_EQ(roost_sleep_until(*(uint64_t *)arg), -ECANCELED);
+}
+
+ACTOR_TEST(deadlines_that_never_come, 2)
+{
+	uint64_t at[] = {
+		ROOST_FOREVER, ROOST_FOREVER - 1, 1ULL << 63,
+		(1ULL << 63) - 1, (1ULL << 63) - 2, roost_after(ROOST_SEC(3600)),
+	};
+	roost_pid pid[sizeof(at) / sizeof(at[0])];
+	size_t i;
+
+	CHECK_EQ(roost_after(ROOST_FOREVER), ROOST_FOREVER);
+	CHECK_EQ(roost_after(ROOST_FOREVER - 1), ROOST_FOREVER);
+	for (i = 0; i < sizeof(at) / sizeof(at[0]); i++)
+		pid[i] = spawn(sleeps_until, &at[i]);
+	/* They disturb nobody. */
+	for (i = 0; i < 20; i++)
+		CHECK_EQ(roost_sleep(ROOST_MSEC(1)), 0);
+	for (i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+		CHECK_EQ(roost_join(pid[i], 0), -ETIMEDOUT);
+		CHECK_EQ(roost_stop(pid[i]), 0);
+		join(pid[i]);
+	}
+}
+
+static void parks_with_far_deadline(void *arg)
+{
+	unsigned long i, n = *(unsigned long *)arg;
+
+	for (i = 0; i < n; i++)
+		CHECK_EQ(roost_park(roost_after(ROOST_SEC(10))), 0);
+}
+
+ACTOR_TEST(a_deadline_that_moves_later_is_not_armed_again, 1)
+{
+	unsigned long n = rounds(10000), i;
+	struct roost_stats before, after;
+	roost_pid pid;
+
+	roost_stats(&before);
+	pid = spawn(parks_with_far_deadline, &n);
+	for (i = 0; i < n; i++) {
+		roost_yield();
+		CHECK_EQ(roost_unpark(pid), 0);
+		roost_yield();
+	}
+	join(pid);
+	roost_stats(&after);
+	CHECK(after.timers_armed - before.timers_armed < 10);
+	CHECK_EQ(after.timers_fired, before.timers_fired);
+}
+
+/* What is armed for a wait that is over must not end a later one. */
+ACTOR_TEST(s0_23_a_left_over_timer_ends_nothing, 2)
+{
+	roost_pid self = roost_self();
+	uint64_t start, until;
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		roost_unpark(self);
+		CHECK_EQ(roost_park(roost_after(ROOST_MSEC(1))), 0);
+		start = roost_now();
+		until = start + ROOST_MSEC(4);
+		CHECK_EQ(roost_park(until), -ETIMEDOUT);
+		CHECK(roost_now() >= until);
+	}
+}
+
+static _Atomic unsigned int waiting;
+
+static void woken_early(void *arg unused_arg)
+{
+	/* Leaves a timer armed at one second, then wants an earlier one. */
+	atomic_fetch_add(&waiting, 1);
+	CHECK_EQ(roost_park(roost_after(ROOST_SEC(30))), 0);
+	CHECK_EQ(roost_sleep(ROOST_MSEC(5)), 0);
+}
+
+ACTOR_TEST(a_deadline_that_moves_earlier_is_met, 2)
+{
+	enum { N = 100 };
+	uint64_t start = roost_now();
+	roost_pid pid[N];
+	int i;
+
+	atomic_store(&waiting, 0);
+	for (i = 0; i < N; i++)
+		pid[i] = spawn(woken_early, NULL);
+	while (atomic_load(&waiting) < N)
+		roost_yield();
+	for (i = 0; i < N; i++)
+		CHECK_EQ(roost_unpark(pid[i]), 0);
+	for (i = 0; i < N; i++)
+		join(pid[i]);
+	CHECK(roost_now() - start < ROOST_SEC(10));
+}
+
+static void sleeps_two_minutes(void *arg unused_arg)
+{
+	roost_sleep(ROOST_SEC(120));
+}
+
+/* Whoever keeps time sleeps for long when the short sleeps begin. */
+ACTOR_TEST(s1_14_an_earlier_timer_rearms_the_timekeeper, 3)
+{
+	roost_pid pid = spawn(sleeps_two_minutes, NULL);
+	uint64_t start = roost_now();
+	int i;
+
+	for (i = 0; i < 50; i++)
+		CHECK_EQ(roost_sleep(ROOST_MSEC(2)), 0);
+	CHECK(roost_now() - start < ROOST_MSEC(100) + 4 * patience());
+	CHECK_EQ(roost_stop(pid), 0);
+	join(pid);
+}
+
+static _Atomic bool quit;
+
+static void spins_and_yields(void *arg unused_arg)
+{
+	while (!atomic_load(&quit))
+		roost_yield();
+}
+
+ACTOR_TEST(s1_16_timers_fire_when_nobody_is_idle, 2)
+{
+	roost_pid pid[4];
+	uint64_t start;
+	int i;
+
+	atomic_store(&quit, false);
+	for (i = 0; i < 4; i++)
+		pid[i] = spawn(spins_and_yields, NULL);
+	start = roost_now();
+	for (i = 0; i < 20; i++)
+		CHECK_EQ(roost_sleep(ROOST_MSEC(1)), 0);
+	CHECK(roost_now() - start < ROOST_MSEC(20) + patience());
+	atomic_store(&quit, true);
+	for (i = 0; i < 4; i++)
+		join(pid[i]);
+}
+
+static _Atomic bool slept;
+
+static void short_sleep(void *arg unused_arg)
+{
+	roost_sleep(ROOST_MSEC(20));
+	atomic_store(&slept, true);
+}
+
+/*
+ * The worker whose wheel has the timer, perhaps the timekeeper, is lost to an
+ * actor that does not come back; a sibling must see to it.
+ */
+static void hog(void *arg unused_arg)
+{
+	uint64_t limit = roost_after(ROOST_SEC(20));
+
+	while (!atomic_load(&slept) && roost_now() < limit)
+		;
+	CHECK(atomic_load(&slept));
+}
+
+ACTOR_TEST(s1_19_a_timer_is_not_lost_with_its_worker, 2)
+{
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		roost_pid a, b;
+
+		atomic_store(&slept, false);
+		a = spawn(short_sleep, NULL);
+		CHECK_EQ(roost_sleep(ROOST_MSEC(3)), 0);
+		b = spawn(hog, NULL);
+		join(b);
+		join(a);
+	}
+}
+
+static void hog_after_own_timer(void *arg)
+{
+	hog(arg);
+}
+
+/* Same, but the hog follows directly on the actor that arms. */
+ACTOR_TEST(s1_19_the_role_is_given_on_before_a_resume, 2)
+{
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		roost_pid a, b;
+
+		atomic_store(&slept, false);
+		a = spawn(short_sleep, NULL);
+		b = spawn(hog_after_own_timer, NULL);
+		join(b);
+		join(a);
+	}
+}
+
+ACTOR_TEST(s1_13_one_timer_wakes_one_worker, 8)
+{
+	struct roost_stats before, after;
+
+	CHECK_EQ(roost_sleep(ROOST_MSEC(20)), 0);
+	roost_stats(&before);
+	CHECK_EQ(roost_sleep(ROOST_MSEC(20)), 0);
+	roost_stats(&after);
+	CHECK(after.wakes_sent - before.wakes_sent <= 1);
+	CHECK(after.parks - before.parks <= 3);
+}
+
+ACTOR_TEST(idle_workers_do_not_spin, 4)
+{
+	struct roost_stats before, after;
+
+	CHECK_EQ(roost_sleep(ROOST_MSEC(20)), 0);
+	roost_stats(&before);
+	CHECK_EQ(roost_sleep(ROOST_MSEC(500)), 0);
+	roost_stats(&after);
+	CHECK(after.parks - before.parks < 20);
+	CHECK(after.busy_ns - before.busy_ns < ROOST_MSEC(50) * slow());
+	printf("# %lu parks, %lu us of CPU in 500 ms\n",
+	       (unsigned long)(after.parks - before.parks),
+	       (unsigned long)(after.busy_ns - before.busy_ns) / 1000);
+}
+
+static void storm_main(void *arg)
+{
+	uint64_t r = (uint64_t)(uintptr_t)arg;
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		uint64_t until = roost_after(random_below(&r, ROOST_MSEC(3)));
+
+		if (random_percent(&r, 30))
+			roost_unpark(roost_self());
+		if (roost_park(until) == -ETIMEDOUT)
+			CHECK(roost_now() >= until);
+	}
+}
+
+/* Slots are used again at once; left-over timers must not hurt new tenants. */
+ACTOR_TEST(timers_of_the_dead_do_not_hurt_the_living, 3)
+{
+	enum { N = 200 };
+	roost_pid pid[N];
+	uintptr_t seed = (uintptr_t)tap_seed(9);
+	int round, i;
+
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < N; i++)
+			pid[i] = spawn(storm_main, (void *)(seed + (uintptr_t)i));
+		for (i = 0; i < N; i++)
+			join(pid[i]);
+	}
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * wait_test.c - the suspension primitive, from the inside, and roost_park().
+ */
+#include <pthread.h>
+#include <sched.h>
+
+#include "runtime.h"
+#include "wait.h"
+
+#include "run.h"
+
+ACTOR_TEST(s0_19_wake_between_begin_and_park_a_million_times, 2)
+{
+	unsigned long n = rounds(1000000), i, lost = 0;
+	struct runtime *rt = runtime_self();
+
+	for (i = 0; i < n; i++) {
+		struct wait_ref ref = wait_begin();
+
+		if (!wait_wake(rt, ref))
+			lost++;
+		if (wait_park(ROOST_FOREVER, false))
+			lost++;
+	}
+	CHECK_EQ(lost, 0);
+}
+
+ACTOR_TEST(s0_23_an_older_waits_wake_does_nothing, 2)
+{
+	struct runtime *rt = runtime_self();
+	struct wait_ref old = wait_begin();
+
+	CHECK(wait_wake(rt, old));
+	CHECK_EQ(wait_park(ROOST_FOREVER, false), 0);
+	wait_begin();
+	CHECK(!wait_wake(rt, old));
+	CHECK_EQ(wait_park(roost_after(ROOST_MSEC(2)), false), -ETIMEDOUT);
+}
+
+ACTOR_TEST(s0_25_a_retired_waits_wake_does_not_leak, 2)
+{
+	struct runtime *rt = runtime_self();
+	struct wait_ref ref = wait_begin();
+
+	CHECK(wait_wake(rt, ref));
+	wait_retire();
+	wait_begin();
+	CHECK_EQ(wait_park(roost_after(ROOST_MSEC(2)), false), -ETIMEDOUT);
+	/* And without the new wait being told before. */
+	ref = wait_begin();
+	wait_retire();
+	CHECK(!wait_wake(rt, ref));
+}
+
+/* A thread outside ends the waits that an actor publishes. */
+struct published {
+	struct runtime *rt;
+	_Atomic uint64_t pid;
+	_Atomic uint32_t epoch;
+	_Atomic uint64_t not_before;
+	_Atomic uint32_t turn;		/* raised after the others */
+	_Atomic uint32_t answered;	/* the turn that was handled */
+	_Atomic bool landed;
+	_Atomic bool quit;
+};
+
+static void *outside_waker(void *arg)
+{
+	struct published *p = arg;
+	unsigned int idle = 0;
+	uint32_t last = 0;
+
+	while (!atomic_load(&p->quit)) {
+		uint32_t turn = atomic_load(&p->turn);
+		struct wait_ref ref;
+
+		if (turn == last) {
+			if (!(++idle % 256))
+				sched_yield();
+			continue;
+		}
+		last = turn;
+		ref.pid = atomic_load(&p->pid);
+		ref.epoch = atomic_load(&p->epoch);
+		while (roost_now() < atomic_load(&p->not_before))
+			sched_yield();
+		atomic_store(&p->landed, wait_wake(p->rt, ref));
+		atomic_store(&p->answered, turn);
+	}
+	return NULL;
+}
+
+static void publish(struct published *p, struct wait_ref ref)
+{
+	atomic_store(&p->pid, ref.pid);
+	atomic_store(&p->epoch, ref.epoch);
+	atomic_fetch_add(&p->turn, 1);
+}
+
+static bool answer(struct published *p)
+{
+	while (atomic_load(&p->answered) != atomic_load(&p->turn))
+		roost_yield();
+	return atomic_load(&p->landed);
+}
+
+static void with_outside_waker(void (*body)(struct published *p))
+{
+	struct published p = { .rt = runtime_self() };
+	pthread_t t;
+
+	CHECK_EQ(pthread_create(&t, NULL, outside_waker, &p), 0);
+	body(&p);
+	atomic_store(&p.quit, true);
+	pthread_join(t, NULL);
+}
+
+static void race_with_park(struct published *p)
+{
+	unsigned long n = rounds(20000), i, bad = 0;
+
+	for (i = 0; i < n; i++) {
+		publish(p, wait_begin());
+		if (wait_park(ROOST_FOREVER, false))
+			bad++;
+		if (!answer(p))
+			bad++;
+	}
+	CHECK_EQ(bad, 0);
+}
+
+ACTOR_TEST(s0_19_wake_from_a_thread_races_with_park, 2)
+{
+	with_outside_waker(race_with_park);
+}
+
+/* The result must be the one of whoever ended the wait. */
+static void race_with_deadline(struct published *p)
+{
+	unsigned long n = rounds(3000), i, woken = 0, late = 0, bad = 0;
+	uint64_t r;
+
+	r = tap_seed(1);
+	for (i = 0; i < n; i++) {
+		uint64_t in = random_below(&r, 300000);
+		int err;
+
+		atomic_store(&p->not_before,
+			     roost_after(random_below(&r, 300000)));
+		publish(p, wait_begin());
+		err = wait_park(roost_after(in), false);
+		if (answer(p) != (err == 0) || (err && err != -ETIMEDOUT))
+			bad++;
+		if (err)
+			late++;
+		else
+			woken++;
+	}
+	CHECK_EQ(bad, 0);
+	CHECK(woken && late);
+	printf("# %lu woken, %lu timed out\n", woken, late);
+}
+
+ACTOR_TEST(a_wake_and_the_deadline_one_of_them_wins, 2)
+{
+	with_outside_waker(race_with_deadline);
+}
+
+static void race_with_retire(struct published *p)
+{
+	unsigned long n = rounds(5000), i, bad = 0;
+
+	for (i = 0; i < n; i++) {
+		publish(p, wait_begin());
+		wait_retire();
+		wait_begin();
+		/* What was retired must not end this one. */
+		if (wait_park(roost_after(1000), false) != -ETIMEDOUT)
+			bad++;
+		answer(p);
+	}
+	CHECK_EQ(bad, 0);
+}
+
+ACTOR_TEST(s0_25_retire_races_with_a_wake, 2)
+{
+	with_outside_waker(race_with_retire);
+}
+
+static void stopped_in_waits(void *arg)
+{
+	_Atomic int *phase = arg;
+
+	atomic_store(phase, 1);
+	for (;;) {
+		wait_begin();
+		if (roost_self() & 1)
+			roost_yield();
+		wait_retire();
+		wait_begin();
+		if (wait_park(roost_after(2000), false) == -ECANCELED)
+			break;
+	}
+	wait_begin();
+	CHECK_EQ(wait_park(ROOST_FOREVER, true), -ECANCELED);
+	atomic_store(phase, 2);
+}
+
+ACTOR_TEST(s0_25_retire_never_loses_a_stop, 2)
+{
+	unsigned long n = rounds(3000), i;
+	uint64_t r;
+
+	r = tap_seed(3);
+	for (i = 0; i < n; i++) {
+		_Atomic int phase = 0;
+		roost_pid pid = spawn(stopped_in_waits, &phase);
+		uint64_t spin = random_below(&r, 50);
+
+		while (spin--)
+			roost_yield();
+		CHECK_EQ(roost_stop(pid), 0);
+		join(pid);
+		/* Stopped before it ran, or through to the end. */
+		CHECK(atomic_load(&phase) != 1);
+	}
+}
+
+ACTOR_TEST(s0_20_many_wakes_while_running_one_requeue, 1)
+{
+	struct runtime *rt = runtime_self();
+	struct roost_stats before, after;
+	struct wait_ref ref = wait_begin();
+
+	wait_wake(rt, ref);
+	wait_wake(rt, ref);
+	roost_unpark(roost_self());
+	roost_unpark(roost_self());
+	CHECK_EQ(runq_length(rt->runq), 0);
+	roost_stats(&before);
+	roost_yield();
+	roost_stats(&after);
+	CHECK_EQ(after.resumes - before.resumes, 1);
+	CHECK_EQ(runq_length(rt->runq), 0);
+	wait_begin();
+	wait_retire();
+}
+
+ACTOR_TEST(park_remembers_one_permit, 2)
+{
+	roost_pid self = roost_self();
+
+	CHECK_EQ(roost_unpark(self), 0);
+	CHECK_EQ(roost_unpark(self), 0);
+	CHECK_EQ(roost_park(ROOST_FOREVER), 0);
+	CHECK_EQ(roost_park(roost_after(ROOST_MSEC(2))), -ETIMEDOUT);
+	CHECK_EQ(roost_park(0), -ETIMEDOUT);
+	CHECK_EQ(roost_unpark(self), 0);
+	CHECK_EQ(roost_park(0), 0);
+}
+
+static void unparks_sleeper(void *arg)
+{
+	CHECK_EQ(roost_unpark(*(roost_pid *)arg), 0);
+}
+
+ACTOR_TEST(unpark_does_not_end_a_sleep, 2)
+{
+	uint64_t until = roost_after(ROOST_MSEC(20));
+	roost_pid self = roost_self();
+	roost_pid other = spawn(unparks_sleeper, &self);
+
+	CHECK_EQ(roost_sleep_until(until), 0);
+	CHECK(roost_now() >= until);
+	join(other);
+	CHECK_EQ(roost_park(ROOST_FOREVER), 0);
+}
+
+/* Ping-pong: each round needs both wakes. */
+struct pair {
+	roost_pid pid[2];
+	_Atomic unsigned long count;
+	unsigned long n;
+};
+
+static void ping(void *arg)
+{
+	struct pair *p = arg;
+	roost_pid other;
+
+	while (!atomic_load(&p->count))
+		roost_yield();
+	other = p->pid[roost_self() == p->pid[0]];
+	while (atomic_fetch_add(&p->count, 1) < p->n) {
+		roost_unpark(other);
+		if (!CHECK_EQ(roost_park(roost_after(ROOST_SEC(20))), 0))
+			break;
+	}
+	roost_unpark(other);
+}
+
+static void ping_pong(unsigned long n)
+{
+	struct pair p = { .n = n };
+
+	p.pid[0] = spawn(ping, &p);
+	p.pid[1] = spawn(ping, &p);
+	atomic_store(&p.count, 1);
+	join(p.pid[0]);
+	join(p.pid[1]);
+	CHECK(atomic_load(&p.count) >= n);
+}
+
+ACTOR_TEST(park_and_unpark_ping_pong_one_worker, 1)
+{
+	ping_pong(rounds(100000));
+}
+
+ACTOR_TEST(park_and_unpark_ping_pong_two_workers, 2)
+{
+	ping_pong(rounds(100000));
+}
+
+ROOST_TEST(calls_outside_of_an_actor_are_refused)
+{
+	CHECK_EQ(roost_park(0), -EPERM);
+	CHECK_EQ(roost_sleep(0), -EPERM);
+	CHECK_EQ(roost_spawn(unparks_sleeper, NULL, NULL), -EPERM);
+	CHECK_EQ(roost_join(0, 0), -EPERM);
+	CHECK_EQ(roost_detach(0), -EPERM);
+	CHECK_EQ(roost_stop(0), -EPERM);
+	CHECK_EQ(roost_stopped(), 0);
+	CHECK_EQ(roost_self(), ROOST_PID_NONE);
+	CHECK_EQ(roost_unpark(0), -ESRCH);
+	CHECK_EQ(roost_unpark(ROOST_PID_NONE), -ESRCH);
+	roost_yield();
+}
