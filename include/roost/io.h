@@ -16,7 +16,17 @@
  * A plain close(2) of it by somebody else while an actor waits on it leaves
  * the wait as it is, until the old file says something, the deadline passes,
  * or the actor is stopped; whoever then waits on the reused number waits on
- * the new file.
+ * the new file, and from then on so do the others.
+ *
+ * roost_close() while another actor uses the descriptor is as safe as close(2)
+ * among threads: a wait ends with -ECANCELED, a call that begins later gets
+ * -EBADF, and one that is just being made may meet the number's next file.
+ *
+ * Files that cannot be polled (regular files, directories, /dev/null) are read
+ * and written at once, blocking the worker for as long as that takes.  A file
+ * that is neither a socket nor managed and neither has O_NONBLOCK set nor knows
+ * RWF_NOWAIT (a terminal, a pipe before Linux 6.4) is used when poll(2) says
+ * that it is ready; should another process be faster, the worker blocks.
  */
 #ifndef ROOST_IO_H
 #define ROOST_IO_H
@@ -42,7 +52,12 @@ ROOST_BEGIN_DECLS
  * Return: the events that are there, as poll(2) gives them; 0 if the deadline
  * passed; -EPERM for what cannot be polled (a regular file, a directory,
  * /dev/null); -EBADF (also for O_PATH); -EMFILE if @fd is not below the max_fds
- * knob; -ECANCELED; -EINVAL for other bits in @events, or none.
+ * knob; -ECANCELED; -EINVAL for other bits in @events, or none; -ELOOP on the
+ * kernel backend for an epoll, io_uring or roost descriptor that is not ready
+ * yet: it cannot watch these.
+ *
+ * Who waits for POLLIN is also woken by POLLPRI and POLLRDHUP, and then finds
+ * them in the result.
  */
 int roost_fd_wait(int fd, unsigned int events, uint64_t deadline);
 
@@ -88,7 +103,11 @@ ssize_t roost_writev(int fd, const struct iovec *iov, int n, uint64_t deadline);
  */
 ssize_t roost_write_all(int fd, const void *buf, size_t len, uint64_t deadline);
 
-/* As recv(2) and send(2); @flags as there. */
+/*
+ * As recv(2) and send(2); @flags as there.  MSG_DONTWAIT is the same as a
+ * deadline of 0.  With MSG_OOB and MSG_ERRQUEUE they never wait, and if there is
+ * nothing they give what the kernel gives, -EAGAIN or -EINVAL.
+ */
 ssize_t roost_recv(int fd, void *buf, size_t len, int flags, uint64_t deadline);
 ssize_t roost_send(int fd, const void *buf, size_t len, int flags,
 		   uint64_t deadline);
@@ -102,6 +121,12 @@ ssize_t roost_send(int fd, const void *buf, size_t len, int flags,
  *
  * Return: the new descriptor; -EMFILE and -ENFILE as they come (wait and try
  * again); errors of the connection itself (ECONNABORTED, ...) are skipped.
+ * Also -EMFILE, and the connection is closed, if the new descriptor would not
+ * be below the max_fds knob.
+ *
+ * Any number of actors may accept from one socket.  One that is not managed and
+ * is shared with other processes should have O_NONBLOCK set: if another process
+ * is faster, the worker would block.
  */
 int roost_accept(int fd, struct sockaddr *addr, socklen_t *len,
 		 uint64_t deadline);
@@ -113,7 +138,10 @@ int roost_accept(int fd, struct sockaddr *addr, socklen_t *len,
  * @len:	of @addr
  * @deadline:	absolute
  *
- * Return: 0 or -errno.
+ * When the deadline has passed the attempt goes on; roost_connect() again waits
+ * for it.
+ *
+ * Return: 0 or -errno; -EINVAL for a socket that blocks.
  */
 int roost_connect(int fd, const struct sockaddr *addr, socklen_t len,
 		  uint64_t deadline);
