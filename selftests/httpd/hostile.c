@@ -255,7 +255,7 @@ static void test_slow(void)
 
 static void test_slow_reader(void)
 {
-	long before = server_stat(&server, "timeouts");
+	long before = server_stat(&server, "timeouts"), start = now_ms();
 	struct client c[8];
 	char text[2048];
 	size_t i, n = 0;
@@ -270,6 +270,8 @@ static void test_slow_reader(void)
 	}
 	still_works(&server);
 	check(wait_open(&server, 0), "connections remain");
+	/* One timeout, and not one for each piece that a buffer takes. */
+	check(now_ms() - start < 8000, "%ld ms", now_ms() - start);
 	check(server_stat(&server, "timeouts") == before + (long)COUNT(c),
 	      "%ld timeouts", server_stat(&server, "timeouts") - before);
 	for (i = 0; i < COUNT(c); i++)

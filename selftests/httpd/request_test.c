@@ -305,6 +305,7 @@ static const struct {
 	{ "5\nhello\n0\n\n", HTTP_BODY_BAD, 0 },
 	{ "5\r\nhelloX\r\n", HTTP_BODY_BAD, 0 },
 	{ "5\r\nhello\n\n", HTTP_BODY_BAD, 0 },
+	{ "5\r\nhello\rX0\r\n\r\n", HTTP_BODY_BAD, 0 },
 	{ "5\r\rhello", HTTP_BODY_BAD, 0 },
 	{ "5;a\nhello", HTTP_BODY_BAD, 0 },
 	{ "0\r\nA: b\n\r\n", HTTP_BODY_BAD, 0 },
@@ -464,7 +465,7 @@ static void test_encode(void)
 	n = http_path_encode(out, sizeof(out), "a b/%\r\n\x80");
 	check(n && !strcmp(out, "/a%20b/%25%0D%0A%80/"), "%s", out);
 	for (n = 0; n < 20; n++) {
-		char *small = malloc(n + 1);
+		char *small = malloc(n ? n : 1);
 
 		check(!http_path_encode(small, n, "%%%%%%%%"), "size %zu", n);
 		free(small);

@@ -22,6 +22,7 @@
 #define BUFFER		(2 * HTTP_MAX_HEAD)
 #define PIECE		65536U		/* of a big file, per write */
 #define LINGER		ROOST_MSEC(500)	/* for the client to read the end */
+#define CLOCK_ERROR	ROOST_MSEC(20)	/* of the coarse clock, amply */
 #define LINGER_BYTES	(1024U * 1024)
 #define MAX_REFUSING	64U
 
@@ -119,6 +120,16 @@ static bool broken(struct conn *c, ssize_t result)
 	return true;
 }
 
+/*
+ * Was a send saved by its last try only?  A client that takes nothing leaves
+ * room in the socket for a while without ever making it writable: it would win
+ * another timeout with each piece.
+ */
+static bool late(uint64_t deadline)
+{
+	return coarse_now() + CLOCK_ERROR >= deadline;
+}
+
 /* Send head and body together; most often one call. */
 static ssize_t send_parts(struct conn *c, struct iovec *iov, int n)
 {
@@ -134,6 +145,8 @@ static ssize_t send_parts(struct conn *c, struct iovec *iov, int n)
 			iov++;
 			n--;
 		}
+		if (late(deadline))
+			return -ETIMEDOUT;
 		if (!n)
 			return 0;
 		iov->iov_base = (char *)iov->iov_base + sent;
@@ -199,6 +212,7 @@ static enum verdict answer_status(struct conn *c, const struct http_request *req
 static enum verdict send_file(struct conn *c, struct file *file)
 {
 	char *piece = malloc(PIECE);
+	struct iovec iov;
 	uint64_t at = 0;
 	ssize_t n;
 
@@ -209,11 +223,10 @@ static enum verdict send_file(struct conn *c, struct file *file)
 		/* Shorter than promised: only a broken connection says so. */
 		if (n <= 0)
 			break;
-		at += n;
-		n = roost_write_all(c->fd, piece, n, coarse_now() +
-				    c->server->options.request_timeout);
-		if (broken(c, n))
+		iov = (struct iovec) { piece, n };
+		if (broken(c, send_parts(c, &iov, 1)))
 			break;
+		at += n;
 	}
 	free(piece);
 	return at == file->size ? KEEP : BROKEN;
