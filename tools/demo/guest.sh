@@ -55,7 +55,7 @@ start_server()
 	esac
 	pid=$!
 	tries=0
-	until grep -q '^listening' $work/out; do
+	until grep -qs "^listening" $work/out; do
 		tries=$((tries + 1))
 		if [ $tries -gt 100 ] || [ ! -d /proc/$pid ]; then
 			fail "$1 does not start: $(cat $work/out)"
@@ -155,8 +155,8 @@ difference()
 	echo "$1 $2" | awk '{
 		n = NF / 2
 		for (i = 1; i <= n; i++)
-			printf "%s%s", i > 1 ? "\t" : "",
-			       $i == "-" ? "-" : $(i + n) - $i
+			printf "%s%s", (i > 1 ? "\t" : ""),
+			       ($i == "-" ? "-" : $(i + n) - $i)
 		print ""
 	}'
 }
