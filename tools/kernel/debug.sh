@@ -66,6 +66,9 @@ if [ ! -f "$tree/.built" ]; then
 	tar -xJf "$archive" -C "$tree" --strip-components=1
 	(build "$tree") >&2 || die "$series-debug does not build"
 	touch "$tree/.built"
+	# what this one replaces is of no more use, and large
+	find "$ROOST_CACHE/kernels/debug" -mindepth 1 -maxdepth 1 \
+		-name "$series-*" ! -name "$series-$hash" -exec rm -rf {} +
 fi
 release=$(cat "$tree/include/config/kernel.release")
 printf 'release=%q\nversion=%q\nimage=%q\nheaders=%q\nmodules=%q\n' \

@@ -117,6 +117,11 @@ resolve()
 {
 	local name=$1
 
+	case $name in
+	# debug.sh is quick when its kernel is built, and notices a changed
+	# configuration
+	*-debug) refresh=1 ;;
+	esac
 	if [ -z "$refresh" ] && [ -f "$store/$name.env" ]; then
 		# shellcheck disable=SC1090 # written by record()
 		. "$store/$name.env"

@@ -8,8 +8,8 @@
 # accel_probe KERNEL_ARGS...: does that kernel boot under KVM within 10 s?
 accel_probe()
 {
-	"$ROOST_TOP/tools/vm/run.sh" --accel kvm --timeout 10 --no-module \
-		"$@" -- true >/dev/null 2>&1
+	"$ROOST_TOP/tools/vm/run.sh" --accel kvm --boot-timeout 10 --timeout 5 \
+		--no-module "$@" -- true >/dev/null 2>&1
 }
 
 # accel_kvm_works RELEASE KERNEL_ARGS...: the probe's answer, remembered.

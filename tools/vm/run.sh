@@ -26,7 +26,8 @@ Boots a kernel in QEMU, loads roost.ko, runs CMD in /roost, unloads the module.
   --no-module           load nothing (an existing roost.ko still lies in /roost)
   --module-args ARGS    parameters for insmod, quoted as for a shell
   --smp N, --mem SIZE   virtual CPUs (2) and memory (2G)
-  --timeout SEC         limit for the whole run (300)
+  --timeout SEC         limit for CMD (300), from its start to the VM's end
+  --boot-timeout SEC    limit for the boot (180)
   --file HOST[:GUEST]   copy a file or a folder, with the libraries its programs
                         need; GUEST defaults to the name, in /roost
   --prog NAME           copy a program of this machine's PATH (wrk, strace, bash)
@@ -57,7 +58,7 @@ need()
 }
 
 kernel=6.12 raw='' ko='' module=1 module_args='' smp=2 mem=2G limit=300
-out='' log='' append='' accel=auto leaks=auto shell=''
+boot_limit=180 out='' log='' append='' accel=auto leaks=auto shell=''
 files=() progs=() env=()
 
 while [ $# -gt 0 ]; do
@@ -79,6 +80,7 @@ while [ $# -gt 0 ]; do
 		--smp)		smp=$2 ;;
 		--mem)		mem=$2 ;;
 		--timeout)	limit=$2 ;;
+		--boot-timeout)	boot_limit=$2 ;;
 		--file)		files+=("$2") ;;
 		--prog)		progs+=("$2") ;;
 		--env)		env+=("$2") ;;
@@ -98,17 +100,21 @@ done
 [ $# -gt 0 ] || [ -n "$shell" ] || { usage >&2; exit 125; }
 [ "$accel" != icount ] || smp=1
 [[ $smp =~ ^[1-9][0-9]*$ ]] || die "--smp $smp: not a number"
-[[ $limit =~ ^[1-9][0-9]*$ ]] || die "--timeout $limit: not a number"
+for number in "$limit" "$boot_limit"; do
+	[[ $number =~ ^[1-9][0-9]*$ ]] || die "limit $number: not a number"
+done
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/roost-vm.XXXXXX") || exit 125
 keep=''
 # shellcheck disable=SC2317 # called by the trap
 cleanup()
 {
+	[ ! -s "$work/pid" ] || kill "$(cat "$work/pid")" 2>/dev/null
 	rm -rf "$work/stage" "$work/initrd" "$work/files.tar"
 	[ -n "$keep" ] || rm -rf "$work"
 }
 trap cleanup EXIT
+trap 'exit 125' INT TERM HUP
 stage=$work/stage
 logs=${log:-$work}
 mkdir -p "$logs" || exit 125
@@ -202,10 +208,10 @@ build_initrd()
 	rm -rf "$stage"
 }
 
-# boot: QEMU with ttyS1 on standard input and output; its exit code.
+# boot: QEMU with ttyS1 on standard input and output.
 boot()
 {
-	local args parameters
+	local qemu args parameters
 
 	parameters="console=ttyS0 quiet loglevel=5 panic=-1 oops=panic nokaslr"
 	parameters+=" mitigations=off tsc=reliable no_timer_check"
@@ -213,6 +219,8 @@ boot()
 	# an overloaded host must not look like a stalled guest
 	parameters+=" rcupdate.rcu_cpu_stall_timeout=120"
 	parameters+=" rcupdate.rcu_exp_cpu_stall_timeout=0"
+	mapfile -t qemu < <("$ROOST_TOP/tools/vm/qemu.sh")
+	[ ${#qemu[@]} -gt 0 ] || die "no QEMU"
 	mapfile -t args < <(accel_args "$accel")
 	# Each port its own interrupt: ISA lines are edge triggered, and a shared
 	# one can lose an edge.
@@ -230,12 +238,36 @@ boot()
 		-device "isa-serial,chardev=files,index=3,irq=7"
 	)
 	if [ -n "$shell" ]; then
-		qemu-system-x86_64 "${args[@]}" 2>"$logs/qemu.log"
-	else
-		timeout --foreground -k 5 "$limit" qemu-system-x86_64 "${args[@]}" \
-			</dev/null 2>"$logs/qemu.log" | tee "$logs/output.log"
-		return "${PIPESTATUS[0]}"
+		"${qemu[@]}" "${args[@]}" 2>"$logs/qemu.log"
+		return
 	fi
+	# in the background, so that a signal to this script is seen at once
+	{
+		"${qemu[@]}" "${args[@]}" </dev/null 2>"$logs/qemu.log" &
+		echo $! > "$work/pid"
+		watch $! &
+		wait %1
+		rm -f "$work/pid"
+	} | tee "$logs/output.log" &
+	wait $!
+}
+
+# watch PID: end QEMU when the boot or the command takes too long, and say so.
+watch()
+{
+	local start=$SECONDS allowed=$boot_limit what=boot
+
+	exec >/dev/null
+	while kill -0 "$1" 2>/dev/null; do
+		if [ $what = boot ] && grep -q "^$nonce run" "$work/control" 2>/dev/null; then
+			what=command start=$SECONDS allowed=$limit
+		fi
+		if [ $((SECONDS - start)) -ge "$allowed" ]; then
+			echo "no end of the $what within $allowed s" > "$work/limit"
+			kill -KILL "$1"
+		fi
+		sleep 0.3
+	done
 }
 
 # trouble MESSAGE: the run failed; show where to look.
@@ -280,7 +312,6 @@ fi
 nonce=$(od -An -N8 -tx8 /dev/urandom | tr -d ' ')
 build_initrd "$@"
 boot
-qemu_rc=$?
 
 # check_log FILE: print what a kernel log reports, in its context.
 check_log()
@@ -302,10 +333,10 @@ failure=$(sed -n "s/^$nonce fail //p" "$work/control" 2>/dev/null)
 if [ -z "$token" ]; then
 	if [ -n "$failure" ]; then
 		trouble "$failure"
-	elif [ "$qemu_rc" = 124 ] || [ "$qemu_rc" = 137 ]; then
-		trouble "no end within $limit s"
+	elif [ -s "$work/limit" ]; then
+		trouble "$(cat "$work/limit")"
 	else
-		trouble "the guest ended without the success token (QEMU: $qemu_rc)"
+		trouble "the guest ended without the success token"
 	fi
 fi
 fetch_files

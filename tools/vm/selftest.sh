@@ -124,8 +124,8 @@ test_output()
 
 test_hang()
 {
-	run --timeout 15 -- sh -c 'echo started; sleep 1000'
-	[ $rc = 125 ] && said 'no end within 15 s' && grep -q started "$tmp/out"
+	run --timeout 10 -- sh -c 'echo started; sleep 1000'
+	[ $rc = 125 ] && said 'no end of the command within 10 s' && grep -q started "$tmp/out"
 	report $? 'a command that hangs is a failure'
 }
 
@@ -163,7 +163,7 @@ test_bad_module()
 {
 	cp /usr/bin/true "$tmp/roost.ko"
 	"$ROOST_TOP/tools/vm/run.sh" --kernel "$kernel" --ko "$tmp/roost.ko" \
-		--timeout 60 --log "$tmp/log" -- true >"$tmp/out" 2>"$tmp/err" </dev/null
+		--timeout 120 --log "$tmp/log" -- true >"$tmp/out" 2>"$tmp/err" </dev/null
 	rc=$?
 	[ $rc = 125 ] && said 'does not load'
 	report $? 'a module that does not load is a failure'
