@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -139,6 +140,21 @@ static inline int in_child_stderr(void (*fn)(void *arg), void *arg, char *text,
 	if (child > 0)
 		waitpid(child, &status, 0);
 	return status;
+}
+
+/* From now on only @more bytes of address space besides what is in use. */
+static inline void limit_address_space(rlim_t more)
+{
+	FILE *f = fopen("/proc/self/statm", "r");
+	unsigned long pages = 0;
+	struct rlimit limit;
+
+	if (!f || fscanf(f, "%lu", &pages) != 1)
+		_exit(99);
+	fclose(f);
+	limit.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + more;
+	limit.rlim_max = limit.rlim_cur;
+	setrlimit(RLIMIT_AS, &limit);
 }
 
 #define EXITED(status, code) \
