@@ -311,7 +311,6 @@ static void init_counters(struct runtime *rt)
 	rt->root = ROOST_PID_NONE;
 	atomic_init(&rt->live, 0);
 	atomic_init(&rt->root_gone, false);
-	atomic_init(&rt->swept, false);
 	atomic_init(&rt->full_said, false);
 	atomic_init(&rt->reluctant, 0);
 	atomic_init(&rt->sweep_hint, 0);

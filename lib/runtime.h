@@ -45,8 +45,7 @@
  * @live:	actors that have not ended; raised before the first push, lowered
  *		last of all
  * @root_gone:	the root actor has ended
- * @swept:	what was parked for ever has been stopped, once a run
- * @sweep_hint:	a slot that was in the way of that
+ * @sweep_hint:	a slot that was in the way of sweep_remainder()
  * @reluctant:	index + 1 of the worker that is woken last, 0 for none
  * @outside:	counters for threads that are no workers of it; added atomically
  * @full_said:	the line about a full slot table was written
@@ -73,7 +72,6 @@ struct runtime {
 
 	_Atomic uint32_t live cacheline_aligned;
 	_Atomic bool root_gone;
-	_Atomic bool swept;
 	_Atomic uint32_t sweep_hint;
 	_Atomic bool full_said;
 	_Atomic uint32_t reluctant;

@@ -3,8 +3,9 @@
  * sweep.c - the end of what the root actor has left parked for ever.
  *
  * When the root is gone, every worker is idle, and every living actor is in a
- * wait that only another actor can end, nobody will ever run again.  Then, and
- * once a run, all of them are stopped; who ignores that is left alone.
+ * wait that only another actor can end, nobody will ever run again.  Then all of
+ * them are stopped.  A stopped actor never parks again, so each is met once, and
+ * who was woken by the end of one of them meanwhile is met the next time.
  *
  * The scan is not atomic.  It counts: if as many actors were found parked for
  * ever as are alive, and all workers were idle and the event counter the same
@@ -79,14 +80,11 @@ bool sweep_remainder(struct runtime *rt)
 	uint32_t event;
 	uint32_t i;
 
-	if (!atomic_load_explicit(&rt->root_gone, memory_order_acquire) ||
-	    atomic_load_explicit(&rt->swept, memory_order_relaxed))
+	if (!atomic_load_explicit(&rt->root_gone, memory_order_acquire))
 		return false;
 	event = event_count(rt);
 	if (!quiet(rt) || !all_endless(rt) || !quiet(rt) ||
 	    event_count(rt) != event)
-		return false;
-	if (atomic_exchange_explicit(&rt->swept, true, memory_order_acq_rel))
 		return false;
 	for (i = 0; i < slots_used(rt); i++) {
 		struct slot *s = &rt->slots[i];

@@ -8,7 +8,7 @@
 struct runtime;
 
 /**
- * sweep_remainder() - stop what nothing can wake any more, once a run (S0-80)
+ * sweep_remainder() - stop what nothing can wake any more (S0-80)
  * @rt:	the runtime; the caller is a worker with its idle bit set
  *
  * Return: true if actors were made ready.
