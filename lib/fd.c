@@ -53,6 +53,13 @@
 #define CHUNK_SHIFT	10
 #define CHUNK_SIZE	(1U << CHUNK_SHIFT)
 
+/*
+ * What is set when something happened and nobody says what: both directions are
+ * worth a try, and so that no short count hides the end of the file, reading is
+ * until EAGAIN.
+ */
+#define ANYTHING	(POLLIN | POLLOUT | POLLRDHUP)
+
 struct fd_chunk {
 	struct fd fds[CHUNK_SIZE];
 };
@@ -284,8 +291,7 @@ bool fd_event(struct runtime *rt, unsigned int number, uint32_t sequence,
 		return false;
 	}
 	stat_count(rt, STAT(fd_events), 1);
-	/* Without a reason every direction is worth a try. */
-	now = add_events(f, events ? events : POLLIN | POLLOUT);
+	now = add_events(f, events ? events : ANYTHING);
 	deliver(rt, f, now, events ? events : FD_HINT, 0);
 	return true;
 }
@@ -304,7 +310,7 @@ void fd_error(struct runtime *rt, unsigned int number, uint32_t sequence,
 		return;
 	}
 	f->armed = false;
-	deliver(rt, f, add_events(f, POLLIN | POLLOUT), 0, error);
+	deliver(rt, f, add_events(f, ANYTHING), 0, error);
 }
 
 void fd_kick(struct fd *f)
@@ -315,7 +321,7 @@ void fd_kick(struct fd *f)
 	if (list_empty(&f->waiters))
 		spin_unlock(&f->lock);
 	else
-		deliver(rt, f, add_events(f, POLLIN | POLLOUT), FD_HINT, 0);
+		deliver(rt, f, add_events(f, ANYTHING), FD_HINT, 0);
 }
 
 /* Watching */

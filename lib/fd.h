@@ -182,6 +182,14 @@ int fd_adopt(struct fd *f, uint32_t kind);
 void fd_forget(struct fd *f);
 
 /**
+ * fd_distrust_short() - a short count proves nothing here, from now on
+ */
+static inline void fd_distrust_short(struct fd *f)
+{
+	atomic_fetch_and_explicit(&f->kind, ~FD_STREAM, memory_order_relaxed);
+}
+
+/**
  * fd_kick() - make whoever waits look again
  */
 void fd_kick(struct fd *f);

@@ -4,9 +4,10 @@
  *
  * The order of looks: poll(2) first, so that what is ready costs no
  * registration (S3-35) and a deadline of zero never makes one (S3-31); then
- * the wait proper.  Readiness is reported only where poll(2) or a fresh arm
- * has seen it (S3-30): an event of a managed descriptor may be older than the
- * last read, and a hint is no event, so after these the file is looked at again.
+ * the wait proper, and poll(2) again.  Readiness is reported only where poll(2)
+ * has seen it (S3-30), for an event is no proof: it may be older than the last
+ * read, a hint says nothing at all, and what a wake-up in the kernel says is
+ * rounded up (data on any socket is announced as urgent data, too).
  */
 #include <errno.h>
 #include <poll.h>
@@ -68,15 +69,11 @@ static int wait_for(const struct fd_table *table, struct fd *f, uint32_t want,
 		if (got || passed(deadline))
 			return got;
 
-		got = fd_wait_ready(f, want, 0, before, deadline);
-		if (got == -ETIMEDOUT)
+		err = fd_wait_ready(f, want, 0, before, deadline);
+		if (err == -ETIMEDOUT)
 			return 0;
-		if (got < 0)
-			return got;
-		got &= (int)(want | POLLERR | POLLHUP);
-		if (got && !(atomic_load_explicit(&f->kind,
-						  memory_order_relaxed)))
-			return got;
+		if (err < 0)
+			return err;
 	}
 }
 
@@ -97,6 +94,9 @@ int roost_fd_wait(int fd, unsigned int events, uint64_t deadline)
 	if (err)
 		return err;
 
+	/* Who asks for urgent data knows of marks in the stream: see io.c. */
+	if (events & POLLPRI)
+		fd_distrust_short(f);
 	/* Both count as readable (S3-40). */
 	if (events & POLLIN)
 		want |= POLLPRI | POLLRDHUP;

@@ -15,6 +15,11 @@
  * descriptors, pipes at packets; there, and for everything else, only EAGAIN
  * proves it.  See fd.c for why no event is lost.
  *
+ * Urgent data leaves a mark in the stream at which reads end.  epoll tells of
+ * it as it is; in the module's events all data looks urgent, so with that
+ * backend the actor must have shown that it knows of urgent data, by asking for
+ * POLLPRI or MSG_OOB once, or what follows a mark may wait for what comes next.
+ *
  * EAGAIN takes back hang-up and error bits as well: with one of these in force
  * the call would not have said EAGAIN.  Else they stay, so what is hung up is
  * always tried and never waited for.
@@ -42,7 +47,7 @@
 #define STREAK_MAX	128
 
 /* How long to leave alone a file that is ready and gives nothing. */
-#define PAUSE_NS	ROOST_MSEC(1)
+#define PAUSE_NS	ROOST_MSEC(5)
 
 int io_enter(int number, struct fd **fd)
 {
@@ -71,7 +76,9 @@ static int wait_io(struct fd *f, bool out, uint64_t before, uint64_t deadline)
 	if (out)
 		return fd_wait_ready(f, IO_TRY_OUT, 0, before, deadline);
 	/* Urgent data is no reason to read, but one to distrust short counts. */
-	return fd_wait_ready(f, IO_TRY_IN, POLLPRI, before, deadline);
+	return fd_wait_ready(f, IO_TRY_IN,
+			     runtime_self()->backend == &backend_futex ?
+			     POLLPRI : 0, before, deadline);
 }
 
 /* Managed */

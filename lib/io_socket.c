@@ -168,7 +168,7 @@ int roost_close(int fd)
 static ssize_t never_waiting(struct fd *f, const struct io *io)
 {
 	/* After urgent data has been read, its mark still ends reads early. */
-	atomic_fetch_and_explicit(&f->kind, ~FD_STREAM, memory_order_relaxed);
+	fd_distrust_short(f);
 	return io->out ? sys_sock_send(f->number, io->iov, io->n, io->flags) :
 			 sys_sock_recv(f->number, io->iov, io->n, io->flags);
 }

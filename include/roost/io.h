@@ -107,6 +107,10 @@ ssize_t roost_write_all(int fd, const void *buf, size_t len, uint64_t deadline);
  * As recv(2) and send(2); @flags as there.  MSG_DONTWAIT is the same as a
  * deadline of 0.  With MSG_OOB and MSG_ERRQUEUE they never wait, and if there is
  * nothing they give what the kernel gives, -EAGAIN or -EINVAL.
+ *
+ * Urgent data: on the kernel backend, what follows an urgent byte in the stream
+ * may be noticed only when more comes, unless POLLPRI was waited for or MSG_OOB
+ * was used on this descriptor before.
  */
 ssize_t roost_recv(int fd, void *buf, size_t len, int flags, uint64_t deadline);
 ssize_t roost_send(int fd, const void *buf, size_t len, int flags,

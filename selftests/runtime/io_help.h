@@ -21,7 +21,9 @@
 
 #include "../unit/tap.h"
 
+#ifndef TEST_LIMIT_S
 #define TEST_LIMIT_S	100
+#endif
 
 /* Long enough for an actor on another worker to have parked. */
 #define SETTLE_NS	ROOST_MSEC(20)

@@ -125,6 +125,13 @@ static bool is_nonblocking(int fd)
 	return fcntl(fd, F_GETFL) & O_NONBLOCK;
 }
 
+static bool fd_has_error_queued(int fd)
+{
+	struct pollfd p = { .fd = fd };
+
+	return syscall(SYS_poll, &p, 1, 0) == 1 && p.revents & POLLERR;
+}
+
 /* An actor that reads once. */
 struct reader {
 	int fd;
@@ -234,18 +241,20 @@ ACTOR_TEST(full_and_empty_are_not_tried, 2)
 {
 	static char block[1 << 20];
 	unsigned long before;
-	ssize_t n;
 	int s[2];
 
 	tcp_pair_managed(s);
-	do {
-		n = roost_write(s[0], block, sizeof(block), roost_after(SETTLE_NS));
-	} while (n == (ssize_t)sizeof(block));
-	/* Short: full.  One more call waits, and tries once at the deadline. */
+	fill(s[0]);
+	/* Tried, found full, waited for, and tried once more at the deadline. */
 	before = nr_send;
 	CHECK_EQ(roost_write(s[0], block, sizeof(block), roost_after(SETTLE_NS)),
 		 -ETIMEDOUT);
-	CHECK_EQ(nr_send - before, n > 0 ? 1 : 2);
+	CHECK_EQ(nr_send - before, 2);
+	/* Known to be full now. */
+	before = nr_send;
+	CHECK_EQ(roost_write(s[0], block, sizeof(block), roost_after(SETTLE_NS)),
+		 -ETIMEDOUT);
+	CHECK_EQ(nr_send - before, 1);
 
 	CHECK_EQ(roost_write(s[1], "abc", 3, soon()), 3);
 	CHECK_EQ(roost_read(s[0], block, sizeof(block), soon()), 3);
@@ -259,33 +268,73 @@ ACTOR_TEST(full_and_empty_are_not_tried, 2)
 
 /* Short reads that do not mean empty */
 
+/* At once, and not only when the deadline makes it try for the last time. */
+static ssize_t recv_at_once(int fd, void *buf, size_t len, int flags)
+{
+	uint64_t start = roost_now();
+	ssize_t n = roost_recv(fd, buf, len, flags, soon());
+
+	CHECK(roost_now() - start < GIVE_UP_NS / 2);
+	return n;
+}
+
+static ssize_t read_at_once(int fd, void *buf, size_t len)
+{
+	uint64_t start = roost_now();
+	ssize_t n = roost_read(fd, buf, len, soon());
+
+	CHECK(roost_now() - start < GIVE_UP_NS / 2);
+	return n;
+}
+
+/* Make sure that it is watched, and found empty. */
+static void arm_by_reading(int fd)
+{
+	char c;
+
+	CHECK_EQ(roost_read(fd, &c, 1, roost_after(ROOST_MSEC(1))), -ETIMEDOUT);
+}
+
 ACTOR_TEST(peek_drains_nothing, 2)
 {
 	char buf[64];
 	int s[2];
 
 	tcp_pair_managed(s);
+	arm_by_reading(s[0]);
 	CHECK_EQ(roost_write(s[1], "0123456789", 10, soon()), 10);
-	CHECK_EQ(roost_recv(s[0], buf, sizeof(buf), MSG_PEEK, soon()), 10);
-	CHECK_EQ(roost_recv(s[0], buf, sizeof(buf), MSG_PEEK, soon()), 10);
-	CHECK_EQ(roost_recv(s[0], buf, sizeof(buf), 0, soon()), 10);
+	CHECK_EQ(recv_at_once(s[0], buf, sizeof(buf), MSG_PEEK), 10);
+	CHECK_EQ(recv_at_once(s[0], buf, sizeof(buf), MSG_PEEK), 10);
+	CHECK_EQ(recv_at_once(s[0], buf, sizeof(buf), 0), 10);
 	CHECK_EQ(roost_recv(s[0], buf, sizeof(buf), 0, 0), -ETIMEDOUT);
 	roost_close(s[0]);
 	roost_close(s[1]);
 }
 
-/* @taken: the urgent byte itself is read out of band first */
+static bool on_kernel_backend(void)
+{
+	struct roost_stats stats;
+
+	CHECK_EQ(roost_stats(&stats), 0);
+	return !strcmp(stats.backend, "kernel");
+}
+
+/*
+ * @taken: the urgent byte itself is read out of band first.  Else only epoll
+ * tells of it, and with the module an actor has to ask.
+ */
 static void urgent_mark(bool taken)
 {
 	char buf[64], c = 0;
 	int s[2];
 
 	tcp_pair_managed(s);
+	if (!taken && on_kernel_backend())
+		CHECK_EQ(roost_fd_wait(s[0], POLLPRI, 0), 0);
 	/* Armed, and found empty by a short read. */
 	CHECK_EQ(roost_write(s[1], "x", 1, soon()), 1);
-	CHECK_EQ(roost_read(s[0], buf, sizeof(buf), soon()), 1);
-	CHECK_EQ(roost_read(s[0], buf, sizeof(buf), roost_after(1000000)),
-		 -ETIMEDOUT);
+	CHECK_EQ(read_at_once(s[0], buf, sizeof(buf)), 1);
+	arm_by_reading(s[0]);
 
 	CHECK_EQ(roost_send(s[1], "01234", 5, 0, soon()), 5);
 	CHECK_EQ(roost_send(s[1], "!", 1, MSG_OOB, soon()), 1);
@@ -295,8 +344,8 @@ static void urgent_mark(bool taken)
 		CHECK_EQ(roost_recv(s[0], &c, 1, MSG_OOB, soon()), 1);
 		CHECK_EQ(c, '!');
 	}
-	CHECK_EQ(roost_read(s[0], buf, sizeof(buf), soon()), 5);
-	CHECK_EQ(roost_read(s[0], buf, sizeof(buf), soon()), 5);
+	CHECK_EQ(read_at_once(s[0], buf, sizeof(buf)), 5);
+	CHECK_EQ(read_at_once(s[0], buf, sizeof(buf)), 5);
 	CHECK(!memcmp(buf, "56789", 5));
 	roost_close(s[0]);
 	roost_close(s[1]);
@@ -321,8 +370,7 @@ ACTOR_TEST(passed_descriptor_ends_a_read_early, 2)
 
 	REQUIRE_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, s), 0);
 	CHECK_EQ(roost_fd_adopt(s[0]), 0);
-	CHECK_EQ(roost_read(s[0], buf, sizeof(buf), roost_after(1000000)),
-		 -ETIMEDOUT);
+	arm_by_reading(s[0]);
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN(sizeof(int));
@@ -330,8 +378,8 @@ ACTOR_TEST(passed_descriptor_ends_a_read_early, 2)
 	CHECK_EQ(sendmsg(s[1], &msg, 0), 5);
 	CHECK_EQ(write(s[1], "56789", 5), 5);
 	settle();
-	CHECK_EQ(roost_read(s[0], buf, sizeof(buf), soon()), 5);
-	CHECK_EQ(roost_read(s[0], buf, sizeof(buf), soon()), 5);
+	CHECK_EQ(read_at_once(s[0], buf, sizeof(buf)), 5);
+	CHECK_EQ(read_at_once(s[0], buf, sizeof(buf)), 5);
 	roost_close(s[0]);
 	close(s[1]);
 }
@@ -342,14 +390,13 @@ ACTOR_TEST(packets_of_a_pipe_end_a_read_early, 2)
 	int p[2];
 
 	REQUIRE_EQ(roost_pipe(p), 0);
-	CHECK_EQ(roost_read(p[0], buf, sizeof(buf), roost_after(1000000)),
-		 -ETIMEDOUT);
+	arm_by_reading(p[0]);
 	CHECK_EQ(fcntl(p[1], F_SETFL, O_DIRECT | O_NONBLOCK), 0);
 	CHECK_EQ(roost_write(p[1], "01234", 5, soon()), 5);
 	CHECK_EQ(roost_write(p[1], "5678", 4, soon()), 4);
 	settle();
-	CHECK_EQ(roost_read(p[0], buf, sizeof(buf), soon()), 5);
-	CHECK_EQ(roost_read(p[0], buf, sizeof(buf), soon()), 4);
+	CHECK_EQ(read_at_once(p[0], buf, sizeof(buf)), 5);
+	CHECK_EQ(read_at_once(p[0], buf, sizeof(buf)), 4);
 	roost_close(p[0]);
 	roost_close(p[1]);
 }
@@ -361,13 +408,12 @@ ACTOR_TEST(datagrams_are_read_one_by_one, 2)
 
 	REQUIRE_EQ(socketpair(AF_UNIX, SOCK_DGRAM, 0, s), 0);
 	CHECK_EQ(roost_fd_adopt(s[0]), 0);
-	CHECK_EQ(roost_read(s[0], buf, sizeof(buf), roost_after(1000000)),
-		 -ETIMEDOUT);
+	arm_by_reading(s[0]);
 	for (i = 0; i < 4; i++)
 		CHECK_EQ(write(s[1], "abc", 3), 3);
 	settle();
 	for (i = 0; i < 4; i++)
-		CHECK_EQ(roost_read(s[0], buf, sizeof(buf), soon()), 3);
+		CHECK_EQ(read_at_once(s[0], buf, sizeof(buf)), 3);
 	CHECK_EQ(roost_read(s[0], buf, sizeof(buf), 0), -ETIMEDOUT);
 	roost_close(s[0]);
 	close(s[1]);
@@ -382,6 +428,7 @@ ACTOR_TEST(data_then_end, 2)
 
 	for (i = 0; i < 200; i++) {
 		tcp_pair_managed(s);
+		/* First both before the read, then close to it. */
 		if (i & 1)	/* armed before, or not */
 			CHECK_EQ(roost_read(s[0], buf, sizeof(buf),
 					    roost_after(100000)), -ETIMEDOUT);
@@ -389,9 +436,11 @@ ACTOR_TEST(data_then_end, 2)
 		if (i & 2)
 			roost_yield();
 		shutdown(s[1], SHUT_WR);
-		CHECK_EQ(roost_read(s[0], buf, sizeof(buf), soon()), 10);
-		CHECK_EQ(roost_read(s[0], buf, sizeof(buf), soon()), 0);
-		CHECK_EQ(roost_read(s[0], buf, sizeof(buf), soon()), 0);
+		CHECK_EQ(read_at_once(s[0], buf, sizeof(buf)), 10);
+		CHECK_EQ(read_at_once(s[0], buf, sizeof(buf)), 0);
+		CHECK_EQ(read_at_once(s[0], buf, sizeof(buf)), 0);
+		if (tap_failed())
+			return;
 		roost_close(s[0]);
 		roost_close(s[1]);
 	}
@@ -415,6 +464,40 @@ ACTOR_TEST(reset_ends_a_read, 2)
 		CHECK_EQ(roost_read(s[0], r.buf, 1, ROOST_FOREVER), 0);
 		CHECK_EQ(roost_write(s[0], r.buf, 1, ROOST_FOREVER), -EPIPE);
 		roost_close(s[0]);
+	}
+}
+
+/*
+ * An error that no call reports but the error queue's reader: poll(2) says
+ * POLLERR for as long as it lies there, and no wait for it must spin.
+ */
+ACTOR_TEST(error_queue_costs_no_cpu_time, 2)
+{
+	struct sockaddr_in addr;
+	struct timespec before, after;
+	int managed, fd, one = 1;
+	char c;
+
+	for (managed = 0; managed < 2; managed++) {
+		fd = listen_plain(&addr, 1);
+		close(fd);
+		fd = socket(AF_INET, SOCK_DGRAM, 0);
+		CHECK_EQ(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+		CHECK_EQ(setsockopt(fd, IPPROTO_IP, IP_RECVERR, &one,
+				    sizeof(one)), 0);
+		if (managed)
+			CHECK_EQ(roost_fd_adopt(fd), 0);
+		CHECK_EQ(roost_send(fd, "x", 1, 0, soon()), 1);
+		settle();
+		CHECK_EQ(roost_recv(fd, &c, 1, 0, soon()), -ECONNREFUSED);
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+		CHECK_EQ(roost_recv(fd, &c, 1, 0, roost_after(ROOST_MSEC(300))),
+			 -ETIMEDOUT);
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+		CHECK((after.tv_sec - before.tv_sec) * 1000000000 +
+		      after.tv_nsec - before.tv_nsec < 60000000);
+		CHECK(fd_has_error_queued(fd));
+		roost_close(fd);
 	}
 }
 
