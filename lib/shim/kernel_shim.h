@@ -22,6 +22,10 @@ typedef uint64_t u64;
 #define U64_MAX UINT64_MAX
 #endif
 
+#ifndef BIT_ULL
+#define BIT_ULL(nr) (1ULL << (nr))
+#endif
+
 /* Position of the highest bit that is set, counted from 1; 0 for 0. */
 static inline int fls64(u64 x)
 {

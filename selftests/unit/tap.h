@@ -106,6 +106,13 @@ static inline bool tap_check_eq(long long a, long long b, const char *what_a,
 			 (unsigned long long)b);
 }
 
+static inline bool tap_check_streq(const char *a, const char *b,
+				   const char *what, const char *file, int line)
+{
+	return tap_check(!strcmp(a, b), file, line, "%s is \"%s\", not \"%s\"",
+			 what, a, b);
+}
+
 /* Each yields whether it held. */
 #define CHECK(cond)	tap_check(!!(cond), __FILE__, __LINE__, "%s", #cond)
 #define CHECK_MSG(cond, ...) \
@@ -113,9 +120,7 @@ static inline bool tap_check_eq(long long a, long long b, const char *what_a,
 /* Integers; compared in 64 bits, so that -1 equals UINT64_MAX. */
 #define CHECK_EQ(a, b)							\
 	tap_check_eq((long long)(a), (long long)(b), #a, #b, __FILE__, __LINE__)
-#define CHECK_STREQ(a, b)						\
-	tap_check(!strcmp(a, b), __FILE__, __LINE__,			\
-		  "%s is \"%s\", not \"%s\"", #a, a, b)
+#define CHECK_STREQ(a, b) tap_check_streq(a, b, #a, __FILE__, __LINE__)
 
 /* In functions that return void. */
 #define REQUIRE(cond)							\

@@ -334,12 +334,36 @@ ROOST_TEST(long_gaps_cost_little)
 		for (i = 0; i < 50; i++) {
 			now += 3 * DAY;
 			take(&wheel, now, UNLIMITED, NULL);
+			CHECK(roost_wheel_next(&wheel) > now);
 		}
 		CHECK(roost_wheel_del(&wheel, &e[0]));
 	}
 	/* 10,000 gaps of days are 40 * 10^9 ticks. */
 	CHECK_MSG(cpu_ns() - began < 10 * SEC, "took %llu ms",
 		  (unsigned long long)((cpu_ns() - began) / MSEC));
+}
+
+/* S3-08: only slots that the time has reached are touched. */
+ROOST_TEST(what_was_not_reached_stays)
+{
+	static struct roost_wheel_entry e[6 * 63];
+	unsigned int level, i, n = 0, done = 0;
+
+	roost_wheel_init(&wheel, SHIFT, 0);
+	for (level = 0; level < 6; level++)
+		for (i = 1; i < 64; i++)
+			arm(&wheel, &e[n++], LEVEL_TICKS(level) * i << SHIFT, 0);
+	/* Each entry is due at the very begin of its slot. */
+	CHECK_EQ(take(&wheel, TICK, UNLIMITED, &done), 1);
+	CHECK_EQ(done, 1);
+	CHECK_EQ(take(&wheel, 62 * TICK, UNLIMITED, &done), 61);
+	CHECK_EQ(done, 62);
+	CHECK_EQ(take(&wheel, 64 * TICK, UNLIMITED, &done), 2);
+	CHECK_EQ(done, 64);
+	CHECK_EQ(take(&wheel, 4095 * TICK, UNLIMITED, &done), 62);
+	CHECK_EQ(take(&wheel, 4096 * TICK, UNLIMITED, &done), 1);
+	CHECK_EQ(done, 127);
+	CHECK_EQ(roost_wheel_count(&wheel), n - 127);
 }
 
 /* A wheel that nobody turned for a while still places finely. */
@@ -399,7 +423,7 @@ ROOST_TEST(an_older_time_is_harmless)
 	roost_wheel_init(&wheel, SHIFT, 0);
 	roost_wheel_advance(&wheel, 1000 * TICK, UNLIMITED, &expired);
 	arm(&wheel, &e, 1010 * TICK, 900 * TICK);
-	CHECK_EQ(take(&wheel, 950 * TICK, UNLIMITED, NULL), 0);
+	CHECK_EQ(take(&wheel, 500 * TICK, UNLIMITED, NULL), 0);
 	CHECK_EQ(roost_wheel_next(&wheel), 1010 * TICK);
 	CHECK_EQ(take(&wheel, 1010 * TICK, UNLIMITED, NULL), 1);
 }
@@ -589,6 +613,10 @@ static int checker_status(int fault)
 		case 7:
 			e[0].slot++;
 			break;
+		case 8:
+			wheel.next_stale = true;
+			wheel.next = 11;
+			break;
 		}
 		_exit(roost_wheel_check(&wheel) ? 0 : 1);
 	}
@@ -603,7 +631,7 @@ ROOST_TEST(the_checker_finds_faults)
 	int fault;
 
 	CHECK_EQ(checker_status(0), 0);
-	for (fault = 1; fault <= 7; fault++) {
+	for (fault = 1; fault <= 8; fault++) {
 		int status = checker_status(fault);
 
 		CHECK_MSG(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT,
