@@ -12,7 +12,7 @@
 
 static void test_silent(void)
 {
-	long room = raise_nofile() - 100, n, i;
+	long room = raise_nofile() - 100, start, n, i;
 	int *fd = calloc(SILENT, sizeof(*fd));
 	struct server s;
 
@@ -28,9 +28,11 @@ static void test_silent(void)
 	}
 	check(wait_open(&s, i), "not all are there");
 	still_works(&s);
+	start = now_ms();
 	while (i)
 		close(fd[--i]);
 	check(wait_open(&s, 0), "connections remain");
+	note("%ld connections gone after %ld ms", n, now_ms() - start);
 	still_works(&s);
 	check(server_stop(&s, SIGTERM, PATIENCE) == 0, "exit code");
 	free(fd);

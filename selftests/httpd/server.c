@@ -260,7 +260,7 @@ long server_stat_at_end(const char *name)
 
 long server_stat(struct server *s, const char *name)
 {
-	long end = now_ms() + PATIENCE;
+	long end = now_ms() + 3 * PATIENCE;
 
 	unlink(root_path("stats"));
 	kill(s->pid, SIGUSR1);

@@ -412,8 +412,9 @@ static enum verdict read_head(struct conn *c, struct http_request *req,
 		}
 		if (n > 0)
 			continue;
+		/* Whoever sends no more has read what it wanted. */
 		if (n == 0)
-			return idle ? FINISH : BROKEN;
+			return BROKEN;
 		broken(c, n);
 		return n == -ETIMEDOUT && !idle ? refuse(c, NULL, 408) : BROKEN;
 	}
