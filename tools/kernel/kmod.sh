@@ -55,8 +55,10 @@ mirror()
 
 [ -n "$kdir" ] || kdir=$(headers_of "$kver")
 [ -f "$kdir/Makefile" ] || die "no kernel headers in '$kdir'"
-release=$(cat "$kdir/include/config/kernel.release" 2>/dev/null) ||
-	release=$(make -s --no-print-directory -C "$kdir" kernelrelease)
+# what uname -r will say; kernel.release of Debian's headers is a different one
+release=$(sed -n 's/^#define UTS_RELEASE "\(.*\)"$/\1/p' \
+	"$kdir/include/generated/utsrelease.h")
+[ -n "$release" ] || die "no release in '$kdir'"
 
 src=$build/$release/src
 mkdir -p "$src"

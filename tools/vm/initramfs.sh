@@ -63,7 +63,7 @@ stage_libs()
 	local stage=$1 file=$2 lib list
 
 	is_elf "$file" || return 0
-	list=$(LD_LIBRARY_PATH=$ROOST_TOP/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
+	list=$(LD_LIBRARY_PATH=$ROOST_TOP/build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
 		ldd "$file" 2>/dev/null) || return 0
 	case $list in
 	*'not found'*)
