@@ -15,13 +15,15 @@ static struct list_head runtimes = { &runtimes, &runtimes };
 
 int registry_add(struct runtime *rt)
 {
+	struct list_head *node;
 	uint64_t base = 0;
 	struct runtime *r;
 	int err = 0;
 
 	atomic_init(&rt->visitors, 0);
 	spin_lock(&lock);
-	list_for_each_entry(r, &runtimes, registered) {
+	for (node = runtimes.next; node != &runtimes; node = node->next) {
+		r = list_entry(node, struct runtime, registered);
 		if (base + rt->config.max_actors <= r->base)
 			break;
 		base = (uint64_t)r->base + r->config.max_actors;
@@ -31,7 +33,7 @@ int registry_add(struct runtime *rt)
 	} else {
 		rt->base = (uint32_t)base;
 		/* Before the first one that lies behind, or at the end. */
-		list_add_tail(&rt->registered, &r->registered);
+		list_add_tail(&rt->registered, node);
 	}
 	spin_unlock(&lock);
 	return err;
@@ -50,10 +52,12 @@ void registry_remove(struct runtime *rt)
 struct runtime *registry_visit(roost_pid pid)
 {
 	struct runtime *found = NULL;
+	struct list_head *node;
 	struct runtime *r;
 
 	spin_lock(&lock);
-	list_for_each_entry(r, &runtimes, registered) {
+	for (node = runtimes.next; node != &runtimes; node = node->next) {
+		r = list_entry(node, struct runtime, registered);
 		if (!runtime_slot(r, pid))
 			continue;
 		atomic_fetch_add_explicit(&r->visitors, 1,
