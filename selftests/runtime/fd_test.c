@@ -180,6 +180,7 @@ ACTOR_TEST(urgent_data_is_readable, 2)	/* S3-40 */
 
 static void two_readers_and_a_writer(bool managed)	/* C15 */
 {
+	struct roost_stats armed, later;
 	struct waiter r1, r2, w;
 	uint64_t before;
 	int s[2];
@@ -201,11 +202,15 @@ static void two_readers_and_a_writer(bool managed)	/* C15 */
 	CHECK_MSG(cpu_ns() - before < ROOST_MSEC(10), "%llu ns of CPU time",
 		  (unsigned long long)(cpu_ns() - before));
 
+	CHECK_EQ(roost_stats(&armed), 0);
 	drain(s[1]);
 	CHECK_EQ(waiter_join(&w), POLLOUT);
 	settle();
 	CHECK(!atomic_load(&r1.done));
 	CHECK(!atomic_load(&r2.done));
+	/* They were not even made to look again. */
+	CHECK_EQ(roost_stats(&later), 0);
+	CHECK_EQ(later.fd_arms, armed.fd_arms);
 
 	CHECK_EQ(write(s[1], "x", 1), 1);
 	CHECK_EQ(waiter_join(&r1), POLLIN);
@@ -436,6 +441,38 @@ ACTOR_TEST(reuse_while_waited_on_and_old_file_lives, 2)
 	CHECK_EQ(waiter_join(&second), POLLIN);
 	waiter_join(&first);
 	CHECK(first.result == 0 || first.result == POLLIN);
+	close(old[0]);
+	close(old[1]);
+	close(copy);
+	close(new[0]);
+	close(new[1]);
+}
+
+/*
+ * A number gets its first file back, of which epoll still knows under that
+ * number, after the backend has forgotten it (S3-41).
+ */
+ACTOR_TEST(old_file_comes_back, 2)
+{
+	struct waiter w;
+	int old[2], new[2], copy;
+
+	REQUIRE_EQ(pipe(old), 0);
+	REQUIRE_EQ(pipe(new), 0);
+	copy = dup(old[0]);
+	waiter_start(&w, old[0], POLLIN, roost_after(SETTLE_NS));
+	CHECK_EQ(waiter_join(&w), 0);
+	CHECK_EQ(dup2(new[0], old[0]), old[0]);
+	waiter_start(&w, old[0], POLLIN, ROOST_FOREVER);
+	settle();
+	CHECK_EQ(roost_close(old[0]), 0);
+	CHECK_EQ(waiter_join(&w), -ECANCELED);
+	CHECK_EQ(dup2(copy, old[0]), old[0]);
+	waiter_start(&w, old[0], POLLIN, soon());
+	settle();
+	CHECK(!atomic_load(&w.done));
+	CHECK_EQ(write(old[1], "x", 1), 1);
+	CHECK_EQ(waiter_join(&w), POLLIN);
 	close(old[0]);
 	close(old[1]);
 	close(copy);
@@ -835,6 +872,29 @@ ACTOR_TEST(stop_ends_a_wait, 2)
 	close(p[1]);
 }
 
+/* Once stopped, no call waits, not even for what is there; closing works. */
+static void call_when_stopped(void *arg __unused_arg)
+{
+	int p[2];
+	char c;
+
+	CHECK_EQ(roost_pipe(p), 0);
+	CHECK_EQ(roost_write(p[1], "x", 1, ROOST_FOREVER), 1);
+	CHECK_EQ(roost_stop(roost_self()), 0);
+	CHECK_EQ(roost_fd_wait(p[0], POLLIN, ROOST_FOREVER), -ECANCELED);
+	CHECK_EQ(roost_read(p[0], &c, 1, ROOST_FOREVER), -ECANCELED);
+	CHECK_EQ(roost_close(p[0]), 0);
+	CHECK_EQ(roost_close(p[1]), 0);
+}
+
+ACTOR_TEST(stop_is_sticky, 2)
+{
+	roost_pid pid;
+
+	REQUIRE_EQ(roost_spawn(call_when_stopped, NULL, &pid), 0);
+	CHECK_EQ(roost_join(pid, ROOST_FOREVER), 0);
+}
+
 /* Events that no file gives on demand */
 
 static struct fd *state_of(int number)
@@ -916,31 +976,56 @@ ACTOR_TEST(unmanaged_files_are_let_go, 2)
 }
 
 /* S3-44: a chunk that all touch at once is made once. */
-#define TOUCHERS	64
+#define TOUCHERS	2
 
-static struct fd *_Atomic touched[TOUCHERS];
+struct toucher {
+	_Atomic unsigned int *waiting;
+	unsigned int number;
+	struct fd *found;
+	roost_pid pid;
+};
 
 static void touch(void *arg)
 {
-	_Atomic(struct fd *) *slot = arg;
-	struct fd *f = NULL;
+	struct toucher *t = arg;
 
-	CHECK_EQ(fd_get(runtime_self()->fds, 5000, &f), 0);
-	atomic_store(slot, f);
+	/* One a worker, all of them together. */
+	atomic_fetch_add(t->waiting, 1);
+	while (atomic_load(t->waiting) < TOUCHERS)
+		;
+	CHECK_EQ(fd_get(runtime_self()->fds, (int)t->number, &t->found), 0);
 }
 
-ACTOR_TEST(chunk_touched_by_all_at_once, 4)
+static void touch_all_at_once(unsigned int number)
 {
-	roost_pid pid[TOUCHERS];
+	_Atomic unsigned int waiting = 0;
+	struct toucher t[TOUCHERS];
 	int i;
 
-	if (((struct fd_table *)runtime_self()->fds)->max_fds <= 5000)
-		SKIP("the limit on open files is too low");
-	for (i = 0; i < TOUCHERS; i++)
-		CHECK_EQ(roost_spawn(touch, (void *)&touched[i], &pid[i]), 0);
 	for (i = 0; i < TOUCHERS; i++) {
-		CHECK_EQ(roost_join(pid[i], ROOST_FOREVER), 0);
-		CHECK(touched[i] && touched[i] == touched[0]);
+		t[i] = (struct toucher){ &waiting, number, NULL, 0 };
+		CHECK_EQ(roost_spawn(touch, &t[i], &t[i].pid), 0);
 	}
-	CHECK_EQ(touched[0]->number, 5000);
+	for (i = 0; i < TOUCHERS; i++) {
+		CHECK_EQ(roost_join(t[i].pid, ROOST_FOREVER), 0);
+		CHECK(t[i].found && t[i].found == t[0].found);
+		CHECK_EQ(t[i].found->number, number);
+	}
+}
+
+static void touch_chunks(void *arg __unused_arg)
+{
+	unsigned int number;
+
+	for (number = 5000; number < 1000000; number += 1024)
+		touch_all_at_once(number);
+}
+
+ROOST_TEST(chunks_touched_by_all_at_once)
+{
+	struct roost_config config = {
+		.workers = TOUCHERS + 1, .max_fds = 1 << 20,
+	};
+
+	run_with(&config, touch_chunks, NULL);
 }
