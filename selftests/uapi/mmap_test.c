@@ -166,9 +166,6 @@ TEST_F(map, not_inherited)
 		_exit(0);
 	}
 	EXPECT_EQ(killed_by(pid), SIGSEGV);
-	/* nor after an attempt to undo that */
-	EXPECT_NE(madvise(self->w.page, self->w.params.map_size,
-			  MADV_DOFORK), 0);
 	EXPECT_EQ(self->w.page->cq_head, 0);
 }
 

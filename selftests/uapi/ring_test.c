@@ -330,7 +330,7 @@ TEST_F(ring, forged_sq_tail)
 /* A head that cannot be counts as a full ring. */
 TEST_F(ring, forged_cq_head)
 {
-	static const uint32_t forged[] = { 1, CQ, 1U << 31, ~0U };
+	static const uint32_t forged[] = { 1, CQ, 1U << 31, -(CQ + 1U) };
 	uint32_t honest = self->w.page->cq_head;
 	struct roost_sqe nop = sqe_nop(1);
 	struct roost_enter e;
