@@ -16,6 +16,7 @@
  */
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
+#include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 
@@ -108,8 +109,13 @@ static void change_home(struct roost_timer_op *op, struct roost_worker *home,
 	WRITE_ONCE(op->home, worker);
 }
 
+/*
+ * A slot may begin at 2^63 ns, where ktime_t is negative and hence long past:
+ * the hrtimer would fire at once, and again each time it is started.
+ */
 static void program_at(struct roost_worker *worker, u64 ns)
 {
+	ns = min_t(u64, ns, KTIME_MAX);
 	worker->programmed = ns;
 	roost_count(&worker->hrtimer_starts);
 	hrtimer_start(&worker->hrtimer, ns_to_ktime(ns), HRTIMER_MODE_ABS_HARD);
