@@ -40,6 +40,11 @@ done
 
 cd "$ROOST_TOP" || exit 125
 work=$ROOST_TOP/build/check
+mkdir -p build
+exec 7>build/check.lock
+# a second run at the same time gets a folder of its own
+flock -n 7 || work+=-$$
+find build -maxdepth 1 -name 'check-*' -mmin +600 -exec rm -rf {} +
 rm -rf "$work"
 mkdir -p "$work"
 results=$work/results
@@ -198,5 +203,5 @@ if [ -n "$vm" ]; then
 		vm_tests "$kernel"
 	done
 fi
-printf '\n%d s, logs in build/check\n' $((SECONDS - start))
+printf '\n%d s, logs in %s\n' $((SECONDS - start)) "$work"
 summary
