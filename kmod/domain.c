@@ -21,9 +21,9 @@
  * others (references to polled files) must not wait for that, since such a
  * file may in turn keep our file alive (a socket with our descriptor in
  * flight).  So the domain is shut down when its owner goes: by the mmu
- * notifier at exit and exec, by flush when the owner exits and its mm lives on
- * with somebody else, and by the last reference.  Each may come after the
- * other, and does nothing then.
+ * notifier at exit and exec, by flush when the owner's file table goes and its
+ * mm lives on with somebody else, and by the last reference.  Each may come
+ * after the other, and does nothing then.
  */
 #include <linux/anon_inodes.h>
 #include <linux/cred.h>
@@ -47,10 +47,16 @@
  * Let go of everything that points out of the domain, and stop what could
  * still happen in it.  No worker can be parked: only threads of the owner
  * park, and they are gone or going.
+ *
+ * Once: nothing can be armed any more, and each descriptor that is closed after
+ * the first would walk all timers and polls again.  Who comes second while the
+ * first is not done need not wait; domain_destroy() does, through the notifier,
+ * and since a flush holds a reference.
  */
 static void domain_shutdown(struct roost_domain *domain)
 {
-	WRITE_ONCE(domain->dead, true);
+	if (xchg(&domain->dead, 1))
+		return;
 	roost_poll_drop(domain, NULL);
 	roost_timeout_drop(domain, NULL);
 }
@@ -124,13 +130,16 @@ int roost_domain_check(const struct roost_domain *domain)
 /**
  * roost_domain_flush() - one of the domain's descriptors is being closed
  * @domain:	the domain
+ * @id:		the file table that it is in
  *
  * The owner's address space may live on after its exit, in a child that shares
- * it; its file table does not.
+ * it; its file table does not.  A table that goes is nobody's any more, not even
+ * that of the last task which had it: close(2) is told so from it.  A thread
+ * that has left the owner's table and exits takes only a copy with it.
  */
-void roost_domain_flush(struct roost_domain *domain)
+void roost_domain_flush(struct roost_domain *domain, fl_owner_t id)
 {
-	if ((current->flags & PF_EXITING) && task_tgid(current) == domain->tgid)
+	if (id == domain->files && current->files != id)
 		domain_shutdown(domain);
 }
 
@@ -254,7 +263,7 @@ static __poll_t domain_poll(struct file *file, poll_table *table)
 
 static int domain_flush(struct file *file, fl_owner_t id)
 {
-	roost_domain_flush(file->private_data);
+	roost_domain_flush(file->private_data, id);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include <linux/atomic.h>
 #include <linux/bitmap.h>
+#include <linux/fs.h>
 #include <linux/kref.h>
 #include <linux/mmu_notifier.h>
 #include <linux/mutex.h>
@@ -28,7 +29,7 @@ struct roost_worker;
  * @files:	file table of the owner, only ever compared; constant
  * @notifier:	tells when @mm goes (exit, exec)
  * @tick_shift:	of every wheel; constant
- * @dead:	set once the owner has gone: nothing works any more
+ * @dead:	1 once the owner has gone: nothing works any more
  * @control:	the control page
  * @control_region: its memory
  * @events:	events words of multishot polls, one a poll index
@@ -53,7 +54,7 @@ struct roost_domain {
 	struct mm_struct *mm;
 	struct files_struct *files;
 	struct mmu_notifier notifier;
-	bool dead;
+	u32 dead;
 	u32 tick_shift;
 
 	struct roost_control *control;
@@ -85,7 +86,7 @@ struct roost_domain {
 int roost_domain_create(struct roost_domain_params *params,
 			void __user *arg, unsigned int cmd);
 int roost_domain_check(const struct roost_domain *domain);
-void roost_domain_flush(struct roost_domain *domain);
+void roost_domain_flush(struct roost_domain *domain, fl_owner_t id);
 void roost_domain_get(struct roost_domain *domain);
 void roost_domain_put(struct roost_domain *domain);
 bool roost_domain_file(const struct file *file);

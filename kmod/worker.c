@@ -135,7 +135,7 @@ static int worker_flush(struct file *file, fl_owner_t id)
 {
 	struct roost_worker *worker = file->private_data;
 
-	roost_domain_flush(worker->domain);
+	roost_domain_flush(worker->domain, id);
 	return 0;
 }
 
@@ -146,11 +146,14 @@ static int worker_release(struct inode *inode, struct file *file)
 	struct roost_domain *domain = worker->domain;
 
 	mutex_lock(&domain->mutex);
-	worker->closed = true;
+	WRITE_ONCE(worker->closed, true);
 	set_carrier(worker, NULL);
 	mutex_unlock(&domain->mutex);
-	roost_poll_drop(domain, worker);
-	roost_timeout_drop(domain, worker);
+	/* Of a dead domain everything is dropped, at once for all workers. */
+	if (!READ_ONCE(domain->dead)) {
+		roost_poll_drop(domain, worker);
+		roost_timeout_drop(domain, worker);
+	}
 	roost_domain_put(domain);
 	return 0;
 }
