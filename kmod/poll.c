@@ -59,8 +59,9 @@ enum poll_state {
 
 /**
  * struct roost_poll_op - what a poll index stands for
- * @lock:	guards @sequence and @armed
+ * @lock:	guards @sequence, @removed and @armed
  * @sequence:	the highest seen
+ * @removed:	a REMOVE has come after the newest ADD
  * @index:	constant
  * @armed:	the object that is hooked, or NULL
  * @reap:	in the reap list of that object's worker
@@ -68,9 +69,10 @@ enum poll_state {
  * @events:	the events word; constant pointer
  */
 struct roost_poll_op {
-	/* Guards sequence and armed. */
+	/* Guards sequence, removed and armed. */
 	raw_spinlock_t lock;
 	u32 sequence;
+	bool removed;
 	u32 index;
 	struct roost_poll *armed;
 	struct llist_node reap;
@@ -451,15 +453,20 @@ static bool settle(struct roost_poll *poll, u32 *mask)
 	return false;
 }
 
-/* Take over the index for a sequence: nothing older may follow. */
-static int take_over(struct roost_poll_op *op, u32 sequence, s32 least,
+/*
+ * Take over the index for a sequence: nothing older may follow.  A REMOVE takes
+ * the sequence of its ADD, too, and may come while that is still being armed.
+ */
+static int take_over(struct roost_poll_op *op, u32 sequence, bool remove,
 		     struct roost_poll **old)
 {
+	s32 least = remove ? 0 : 1;
 	int ret = -ESTALE;
 
 	raw_spin_lock_irq(&op->lock);
 	if ((s32)(sequence - op->sequence) >= least) {
 		op->sequence = sequence;
+		op->removed = remove;
 		*old = op->armed;
 		op->armed = NULL;
 		ret = 0;
@@ -475,7 +482,7 @@ static bool publish(struct roost_poll *poll)
 	bool newest;
 
 	raw_spin_lock_irq(&op->lock);
-	newest = op->sequence == roost_op_sequence(poll->op_id);
+	newest = op->sequence == roost_op_sequence(poll->op_id) && !op->removed;
 	if (newest)
 		op->armed = poll;
 	raw_spin_unlock_irq(&op->lock);
@@ -555,7 +562,7 @@ bool roost_poll_add(struct roost_worker *worker, const struct roost_sqe *sqe,
 		*res = PTR_ERR(op);
 		return true;
 	}
-	*res = take_over(op, roost_op_sequence(sqe->op_id), 1, &old);
+	*res = take_over(op, roost_op_sequence(sqe->op_id), false, &old);
 	if (*res)
 		return true;
 	if (old)
@@ -599,7 +606,7 @@ int roost_poll_remove(struct roost_worker *worker,
 			     roost_op_index(sqe->op_id));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
-	ret = take_over(op, roost_op_sequence(sqe->op_id), 0, &old);
+	ret = take_over(op, roost_op_sequence(sqe->op_id), true, &old);
 	if (ret)
 		return ret;
 	if (!old)
