@@ -294,8 +294,10 @@ static int run(struct runtime *rt, roost_fn root, void *arg)
 
 	worker_clock_start(self);
 	err = rt->backend->worker_enter(self);
-	if (err)
+	if (err) {
+		log_line("cannot start: worker 0: %s", strerror(-err));
 		return -EAGAIN;
+	}
 	start_threads(rt, &gate);
 	err = actor_spawn(rt, root, arg, &rt->root);
 	gate_open(&gate, err != 0);

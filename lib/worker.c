@@ -180,16 +180,18 @@ void worker_loop(struct worker *w)
 
 	set_current_worker(w);
 	ctx_init_thread(&w->ctx);
-	while (!run_over(rt)) {
+	for (;;) {
 		rt->backend->collect(w, false);
 		s = take(w);
-		if (!s) {
+		if (s) {
+			if (rt->backend->busy)
+				rt->backend->busy(w);
+			resume(w, s);
+		} else if (run_over(rt)) {
+			break;
+		} else {
 			go_idle(w);
-			continue;
 		}
-		if (rt->backend->busy)
-			rt->backend->busy(w);
-		resume(w, s);
 	}
 	set_current_worker(NULL);
 }
