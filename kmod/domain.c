@@ -330,6 +330,7 @@ domain_alloc(const struct roost_domain_params *params)
 	kref_init(&domain->ref);
 	mutex_init(&domain->mutex);
 	roost_watch_init(&domain->watch);
+	init_llist_head(&domain->reap);
 	domain->tick_shift = params->tick_shift;
 
 	ret = alloc_shared(domain, params);

@@ -7,6 +7,7 @@
 #include <linux/bitmap.h>
 #include <linux/fs.h>
 #include <linux/kref.h>
+#include <linux/llist.h>
 #include <linux/mmu_notifier.h>
 #include <linux/mutex.h>
 
@@ -43,6 +44,7 @@ struct roost_worker;
  * @nr_workers:	indices given out
  * @timers:	struct roost_timer_op by index
  * @polls:	struct roost_poll_op by index
+ * @reap:	poll ops that have fired and are still hooked into their files
  * @polls_armed: poll ops armed now
  * @polls_added: statistics
  * @polls_fired: statistics
@@ -72,6 +74,7 @@ struct roost_domain {
 
 	struct roost_table timers;
 	struct roost_table polls;
+	struct llist_head reap ____cacheline_aligned;
 
 	atomic_t polls_armed;
 	atomic64_t polls_added;

@@ -101,7 +101,7 @@ static int carry_out(struct roost_worker *worker, struct roost_enter *enter)
 	bool done = true;
 
 	atomic64_inc(&worker->enters);
-	roost_poll_reap(worker);
+	roost_poll_reap(worker->domain);
 	if (roost_cq_flush(worker))
 		enter->outcome |= ROOST_OUT_CQ_FULL;
 	if (enter->to_submit)

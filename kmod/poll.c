@@ -18,8 +18,9 @@
  * under op->lock, owns the object: it unhooks it, in task context, and drops the
  * file.  Unhooking takes the queue's lock, so that no callback runs afterwards.
  * A one-shot object that has fired is still hooked; its op is put on the
- * worker's reap list, and the next ENTER takes it out.  What may outlive all
- * that is a completion that waits for a place in the ring: it has a reference.
+ * domain's reap list, and the next ENTER of any worker takes it out.  What may
+ * outlive all that is a completion that waits for a place in the ring: it has a
+ * reference.
  *
  * Queues that die before their file (POLLFREE: signalfd, binder): the callback
  * unhooks its own entry and stores NULL to its head with release, as the last
@@ -31,6 +32,7 @@
 #include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "dev.h"
@@ -64,8 +66,8 @@ enum poll_state {
  * @removed:	a REMOVE has come after the newest ADD
  * @index:	constant
  * @armed:	the object that is hooked, or NULL
- * @reap:	in the reap list of that object's worker
- * @reaping:	bit 0: it is in such a list
+ * @reap:	in the domain's reap list
+ * @reaping:	bit 0: it is in that list
  * @events:	the events word; constant pointer
  */
 struct roost_poll_op {
@@ -183,7 +185,7 @@ static void reap_later(struct roost_poll *poll)
 
 	/* Full barrier: state before bit; pairs with roost_poll_reap(). */
 	if (!test_and_set_bit(0, &op->reaping))
-		llist_add(&op->reap, &poll->home->reap);
+		llist_add(&op->reap, &poll->home->domain->reap);
 }
 
 /* The end of an object that a callback has brought about. */
@@ -301,20 +303,20 @@ static bool end(struct roost_poll *poll, bool drop, bool *dropped)
 
 /**
  * roost_poll_reap() - unhook one-shot polls that have fired
- * @worker:	in whose ring they completed
+ * @domain:	whose
  *
  * Context: task, may sleep.
  */
-void roost_poll_reap(struct roost_worker *worker)
+void roost_poll_reap(struct roost_domain *domain)
 {
 	struct roost_poll_op *op, *next;
 	struct llist_node *list;
 	struct roost_poll *poll;
 	bool dropped;
 
-	if (llist_empty(&worker->reap))
+	if (llist_empty(&domain->reap))
 		return;
-	list = llist_del_all(&worker->reap);
+	list = llist_del_all(&domain->reap);
 	llist_for_each_entry_safe(op, next, list, reap) {
 		/*
 		 * Bit before state: who fires from now on adds the op again,
@@ -332,6 +334,8 @@ void roost_poll_reap(struct roost_worker *worker)
 		raw_spin_unlock_irq(&op->lock);
 		if (poll)
 			end(poll, false, &dropped);
+		/* One wake-up of a file may have fired all polls there are. */
+		cond_resched();
 	}
 }
 

@@ -20,6 +20,6 @@ bool roost_poll_add(struct roost_worker *worker, const struct roost_sqe *sqe,
 		    s32 *res, u32 *flags);
 int roost_poll_remove(struct roost_worker *worker,
 		      const struct roost_sqe *sqe, u64 *target, u32 *flags);
-void roost_poll_reap(struct roost_worker *worker);
+void roost_poll_reap(struct roost_domain *domain);
 
 #endif /* _ROOST_POLL_H */

@@ -266,7 +266,6 @@ static struct roost_worker *worker_alloc(struct roost_domain *domain,
 	mutex_init(&worker->sq_mutex);
 	raw_spin_lock_init(&worker->cq_lock);
 	INIT_LIST_HEAD(&worker->overflow);
-	init_llist_head(&worker->reap);
 	roost_timeout_init_worker(worker);
 	return worker;
 }

@@ -4,7 +4,6 @@
 #define _ROOST_WORKER_H
 
 #include <linux/hrtimer.h>
-#include <linux/llist.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
@@ -64,9 +63,6 @@ static inline void roost_count(u64 *counter)
  * @hrtimer:	fires at or before the wheel's next expiry
  * @programmed:	when @hrtimer will fire, U64_MAX if it is not queued
  * @park_entry:	deadline of the park
- *
- * @reap:	one-shot polls of this worker that have fired and are still
- *		hooked into their files
  */
 struct roost_worker {
 	struct roost_domain *domain;
@@ -132,8 +128,6 @@ struct roost_worker {
 	u64 hrtimer_starts;
 	/* public: */
 	struct roost_wheel wheel;
-
-	struct llist_head reap ____cacheline_aligned;
 };
 
 /**
