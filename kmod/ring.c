@@ -27,6 +27,7 @@
  */
 #include <linux/atomic.h>
 #include <linux/minmax.h>
+#include <linux/sched.h>
 
 #include "domain.h"
 #include "ring.h"
@@ -130,10 +131,15 @@ static void overflow_del(struct roost_worker *worker,
 
 static void release_all(struct list_head *dead)
 {
-	struct roost_completion *completion, *next;
+	struct roost_completion *completion;
 
-	list_for_each_entry_safe(completion, next, dead, node)
+	while (!list_empty(dead)) {
+		completion = list_first_entry(dead, struct roost_completion,
+					      node);
+		list_del(&completion->node);
 		completion->release(completion);
+		cond_resched();
+	}
 }
 
 /**
@@ -259,14 +265,15 @@ void roost_cq_post_reserved(struct roost_worker *worker, u64 user_data,
 	cq_mark_ready(worker);
 }
 
-/* Move up to FLUSH_BATCH. */
-static u32 flush_batch(struct roost_worker *worker, struct list_head *dead)
+/* Move up to @max. */
+static u32 flush_batch(struct roost_worker *worker, u32 max,
+		       struct list_head *dead)
 {
 	struct roost_completion *completion;
 	u32 n = 0;
 
 	raw_spin_lock_irq(&worker->cq_lock);
-	while (n < FLUSH_BATCH && !list_empty(&worker->overflow) &&
+	while (n < max && !list_empty(&worker->overflow) &&
 	       cq_free(worker) > worker->cq_reserved) {
 		completion = list_first_entry(&worker->overflow,
 					      struct roost_completion, node);
@@ -283,18 +290,27 @@ static u32 flush_batch(struct roost_worker *worker, struct list_head *dead)
  * roost_cq_flush() - move waiting completions to the ring
  * @worker:	whose
  *
- * Context: task.  Return: true if some still wait.
+ * No more than waited when it began: others may drain the ring and add to the
+ * list all the time.
+ *
+ * Context: task, may sleep.  Return: true if some still wait.
  */
 bool roost_cq_flush(struct roost_worker *worker)
 {
+	u32 todo = READ_ONCE(worker->nr_overflow);
 	LIST_HEAD(dead);
 	bool any = false;
+	u32 n;
 
-	if (!READ_ONCE(worker->nr_overflow))
-		return false;
-	while (flush_batch(worker, &dead))
+	while (todo) {
+		n = flush_batch(worker, min_t(u32, todo, FLUSH_BATCH), &dead);
+		if (!n)
+			break;
 		any = true;
-	release_all(&dead);
+		todo -= n;
+		release_all(&dead);
+		cond_resched();
+	}
 	if (any) {
 		cq_mark_ready(worker);
 		roost_domain_event(worker->domain);
