@@ -529,7 +529,8 @@ static bool arm(struct roost_poll *poll, s32 *res, u32 *flags)
 		*res = to_user(mask);
 		*flags = cqe_flags(poll, mask);
 		atomic64_inc(&domain->polls_fired);
-		end(poll, false, &dropped);
+		/* A callback may have posted with MORE since we were armed. */
+		end(poll, true, &dropped);
 		return true;
 	}
 	if (!publish(poll)) {

@@ -151,7 +151,7 @@ static void release_all(struct list_head *dead)
  * @flags:	of the entry
  *
  * If @completion still waits from before, the two become one: flags and events
- * are ORed, and the newer user_data counts.  The caller raises the event
+ * are ORed (but MORE, which both must have), and the newer user_data counts.  The caller raises the event
  * counter and looks for a worker to wake.
  *
  * Context: any, also hard irq.  Return: true if @completion now waits where it
@@ -163,12 +163,16 @@ bool roost_cq_post(struct roost_worker *worker,
 {
 	bool queued = false;
 	unsigned long irq;
+	u32 more;
 
 	raw_spin_lock_irqsave(&worker->cq_lock, irq);
 	if (completion->queued) {
+		/* There is more only if neither of the two is the last. */
+		more = completion->flags & flags & ROOST_CQE_MORE;
 		completion->user_data = user_data;
 		completion->res |= res;
 		completion->flags |= flags;
+		completion->flags &= ~ROOST_CQE_MORE | more;
 	} else if (list_empty(&worker->overflow) &&
 		   cq_free(worker) > worker->cq_reserved) {
 		cq_write(worker, user_data, res, flags);
