@@ -15,7 +15,8 @@ static void wake_watchers(struct irq_work *work)
 {
 	struct roost_watch *watch = container_of(work, struct roost_watch, work);
 
-	wake_up_poll(&watch->queue, EPOLLIN | EPOLL_URING_WAKE);
+	wake_up_poll(&watch->queue,
+		     EPOLLIN | EPOLLRDNORM | EPOLL_URING_WAKE);
 }
 
 /**
@@ -39,8 +40,11 @@ void roost_watch_exit(struct roost_watch *watch)
 	irq_work_sync(&watch->work);
 }
 
+/* What was left in a closed worker's ring nobody can take any more. */
 static bool holds_completions(const struct roost_worker *worker)
 {
+	if (READ_ONCE(worker->closed))
+		return false;
 	return READ_ONCE(worker->nr_overflow) ||
 	       READ_ONCE(worker->cq_tail) != READ_ONCE(worker->page->cq_head);
 }
