@@ -57,6 +57,19 @@ static bool carries_another(const struct roost_worker *worker)
 	return false;
 }
 
+static int worker_detach(struct roost_worker *worker)
+{
+	int ret = 0;
+
+	mutex_lock(&worker->domain->mutex);
+	if (worker->carrier == current)
+		set_carrier(worker, NULL);
+	else
+		ret = -EPERM;
+	mutex_unlock(&worker->domain->mutex);
+	return ret;
+}
+
 static int worker_attach(struct roost_worker *worker, void __user *arg,
 			 unsigned int cmd)
 {
@@ -71,29 +84,17 @@ static int worker_attach(struct roost_worker *worker, void __user *arg,
 
 	mutex_lock(&worker->domain->mutex);
 	if (roost_worker_carrier(worker) || carries_another(worker)) {
-		ret = -EBUSY;
-		goto unlock;
+		mutex_unlock(&worker->domain->mutex);
+		return -EBUSY;
 	}
-	attach.lease = worker->lease + 1;
+	set_carrier(worker, get_task_struct(current));
+	attach.lease = worker->lease;
+	mutex_unlock(&worker->domain->mutex);
+
+	/* Without the mutex: a page fault may last as long as the user likes. */
 	ret = roost_args_put(arg, &attach, sizeof(attach), cmd);
 	if (ret)
-		goto unlock;
-	set_carrier(worker, get_task_struct(current));
-unlock:
-	mutex_unlock(&worker->domain->mutex);
-	return ret;
-}
-
-static int worker_detach(struct roost_worker *worker)
-{
-	int ret = 0;
-
-	mutex_lock(&worker->domain->mutex);
-	if (worker->carrier == current)
-		set_carrier(worker, NULL);
-	else
-		ret = -EPERM;
-	mutex_unlock(&worker->domain->mutex);
+		worker_detach(worker);
 	return ret;
 }
 
@@ -341,6 +342,7 @@ int roost_worker_create(struct roost_domain *domain,
 				  O_RDWR);
 	if (IS_ERR(file)) {
 		ret = PTR_ERR(file);
+		WRITE_ONCE(worker->closed, true);
 		roost_domain_put(domain);
 		goto put_fd;
 	}
