@@ -425,7 +425,10 @@ static struct roost_poll *make_poll(struct roost_worker *worker,
 	return poll;
 }
 
-/* Hook it into the file: 0, or -EINVAL; the events that are there in *mask. */
+/*
+ * Hook it into the file; the events that are there in *mask.  Return: 0; -EINVAL
+ * for too many queues; -EPERM if there is neither an event nor a queue to wait in.
+ */
 static int hook(struct roost_poll *poll, u32 *mask)
 {
 	struct poll_arm arm = { .poll = poll };
@@ -433,6 +436,8 @@ static int hook(struct roost_poll *poll, u32 *mask)
 	init_poll_funcptr(&arm.table, queue_proc);
 	arm.table._key = poll->events;
 	*mask = (__force u32)(vfs_poll(poll->file, &arm.table) & poll->events);
+	if (!arm.error && !poll->nr && !*mask)
+		return -EPERM;
 	return arm.error;
 }
 
@@ -451,7 +456,8 @@ static bool settle(struct roost_poll *poll, u32 *mask)
 	*mask |= atomic_read(&poll->seen);
 	if (!*mask)
 		return false;
-	if (!poll->multishot || (*mask & SEEN_FREE))
+	/* Without a queue nothing would come any more. */
+	if (!poll->multishot || !poll->nr || (*mask & SEEN_FREE))
 		return claim(poll, POLL_FIRED);
 	deliver(poll, *mask);
 	return false;
