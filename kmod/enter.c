@@ -68,14 +68,13 @@ static bool submit(struct roost_worker *worker, struct roost_enter *enter)
 		if (!n)
 			break;
 		posted |= execute(worker, sqes, n, reserved);
+		roost_timeout_program(worker);
 		enter->submitted += n;
 		todo -= n;
 		if (fatal_signal_pending(current))
 			break;
 		cond_resched();
 	}
-	if (enter->submitted)
-		roost_timeout_program(worker);
 	if (posted) {
 		roost_domain_event(worker->domain);
 		/* The carrier is here and will see to its ring itself. */

@@ -95,6 +95,8 @@ static bool run_timer_cancel(struct roost_worker *worker,
 static bool run_poll_add(struct roost_worker *worker,
 			 const struct roost_sqe *sqe, struct result *result)
 {
+	/* The file's poll operation may sleep; timers set before must not wait. */
+	roost_timeout_program(worker);
 	return roost_poll_add(worker, sqe, &result->res, &result->flags);
 }
 
