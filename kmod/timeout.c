@@ -78,11 +78,14 @@ static struct roost_worker *lock_home(struct roost_timer_op *op,
 	struct roost_worker *home;
 
 	for (;;) {
-		/* Pairs with the WRITE_ONCEs in change_home(). */
+		/*
+		 * Pairs with the WRITE_ONCEs in change_home(); the second is
+		 * made under the lock of another wheel.
+		 */
 		home = READ_ONCE(op->home);
 		if (home) {
 			raw_spin_lock_irqsave(&home->wheel_lock, *irq);
-			if (op->home == home)
+			if (READ_ONCE(op->home) == home)
 				return home;
 			raw_spin_unlock_irqrestore(&home->wheel_lock, *irq);
 		}
