@@ -34,13 +34,14 @@ verify()
 	[ -z "$lost" ] || die "$series: not in the final .config:$lost"
 }
 
-# build TREE: configure and build in the unpacked source.
+# build TREE: configure and build in the unpacked source. Called where errors do
+# not end the shell, so each step says what its failure means.
 build()
 {
 	local make=(make -s ARCH=x86_64 CC=gcc-12 HOSTCC=gcc-12)
 
-	cd "$1"
-	"${make[@]}" tinyconfig >/dev/null
+	cd "$1" || return 1
+	"${make[@]}" tinyconfig >/dev/null || return 1
 	cat "${fragments[@]}" >> .config
 	printf 'CONFIG_LOCALVERSION="-roost-debug"\n' >> .config
 	"${make[@]}" olddefconfig >/dev/null 2>"$1/config.log" || {
@@ -48,7 +49,7 @@ build()
 		return 1
 	}
 	verify .config "${fragments[@]}"
-	nice -n 10 "${make[@]}" "-j$(nproc)" bzImage modules
+	nice -n 10 "${make[@]}" "-j$(nproc)" bzImage modules || return 1
 	# objects are most of the tree and no module build looks at them
 	find . -name '*.o' ! -path './scripts/*' ! -path './tools/*' -delete
 }
@@ -56,14 +57,19 @@ build()
 "$ROOST_TOP/tools/setup.sh" kernel
 archive=$("$here/source.sh" "$series")
 fragments=("$here/debug.config" "$here/debug-$series.config")
-hash=$({ stat -c %s "$archive"; cat "${fragments[@]}"; } | sha256sum | cut -c1-12)
+hash=$({ stat -c %s "$archive"; grep -h CONFIG_ "${fragments[@]}" | LC_ALL=C sort; } |
+	sha256sum | cut -c1-12)
 tree=$ROOST_CACHE/kernels/debug/$series-$hash
 
 if [ ! -f "$tree/.built" ]; then
 	say "building $series-debug (some ten minutes)"
-	rm -rf "$tree"
-	mkdir -p "$tree"
-	tar -xJf "$archive" -C "$tree" --strip-components=1
+	# a build that was interrupted goes on where it was
+	if [ ! -f "$tree/.unpacked" ]; then
+		rm -rf "$tree"
+		mkdir -p "$tree"
+		tar -xJf "$archive" -C "$tree" --strip-components=1
+		touch "$tree/.unpacked"
+	fi
 	(build "$tree") >&2 || die "$series-debug does not build"
 	touch "$tree/.built"
 	# what this one replaces is of no more use, and large
