@@ -58,6 +58,18 @@ static bool take_idle_bit(struct roost_worker *worker)
 }
 
 /*
+ * A wake ends the current park.  Under worker->lock.  A second one before the
+ * carrier runs adds nothing and counts as none, as does one that meets a permit.
+ */
+static void receive_wake(struct roost_worker *worker)
+{
+	if (worker->reason & ROOST_OUT_WAKE)
+		return;
+	worker->reason |= ROOST_OUT_WAKE;
+	roost_count(&worker->wakes);
+}
+
+/*
  * End the current park's use of the shared words; once a park, under
  * worker->lock.  A bit that was cleared by somebody who then will not call is
  * a wake received.
@@ -69,10 +81,8 @@ static void settle(struct roost_worker *worker)
 	worker->asleep = false;
 	idle = take_idle_bit(worker);
 	parked = xchg(&worker->page->parked, 0);
-	if (!idle && parked) {
-		worker->reason |= ROOST_OUT_WAKE;
-		roost_count(&worker->wakes);
-	}
+	if (!idle && parked)
+		receive_wake(worker);
 }
 
 /**
@@ -97,7 +107,10 @@ static bool claim(struct roost_worker *worker, u32 reason)
 	if (!test_and_clear_bit(worker->index, worker->domain->parked))
 		return false;
 	settle(worker);
-	worker->reason |= reason;
+	if (reason == ROOST_OUT_WAKE)
+		receive_wake(worker);
+	else
+		worker->reason |= reason;
 	return true;
 }
 
@@ -181,9 +194,9 @@ static int wake_or_permit(struct roost_worker *worker, bool *sync)
 		n = !worker->permit;
 		worker->permit = true;
 		*sync = false;
+		if (n)
+			roost_count(&worker->wakes);
 	}
-	if (n > 0)
-		roost_count(&worker->wakes);
 	raw_spin_unlock_irq(&worker->lock);
 	return n;
 }
@@ -236,8 +249,6 @@ static int wake_one(struct roost_domain *domain, bool sync)
 			return 0;
 		raw_spin_lock_irqsave(&worker->lock, irq);
 		woken = claim(worker, ROOST_OUT_WAKE);
-		if (woken)
-			roost_count(&worker->wakes);
 		if (woken && !sync)
 			wake_up_process(worker->carrier);
 		raw_spin_unlock_irqrestore(&worker->lock, irq);
