@@ -58,8 +58,12 @@ hold()
 	done
 }
 
-# objects: active objects in the module's slab caches.
+# objects: active objects in the module's slab caches.  Those that lie free in a
+# CPU's own slabs count as active until these are given back.
 objects()
 {
+	for cache in /sys/kernel/slab/roost_*/shrink; do
+		[ ! -w "$cache" ] || echo 1 > "$cache"
+	done
 	awk '/^roost_/ { n += $2 } END { print n + 0 }' /proc/slabinfo
 }

@@ -68,7 +68,7 @@ static void *worker_main(void *arg)
 			clear_idle(&d, &p->w);
 			continue;
 		}
-		check(park_with(&d, &p->w, event, deadline, &outcome) == 0);
+		check(park_published(&p->w, event, deadline, &outcome) == 0);
 		check(!idle_bit(&d, &p->w));
 		p->parks++;
 		p->slept += !!(outcome & ROOST_OUT_SLEPT);

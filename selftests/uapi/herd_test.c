@@ -16,7 +16,8 @@ struct herd {
 	struct wrk w[WORKERS];
 	_Atomic unsigned int items;	/* posted and not taken */
 	_Atomic unsigned long taken;
-	_Atomic unsigned long left_park;
+	_Atomic unsigned long left_park;	/* having slept */
+	_Atomic unsigned long returned;		/* slept or not */
 	_Atomic bool stop;
 };
 
@@ -56,9 +57,10 @@ static void *member_main(void *arg)
 			clear_idle(&h->d, m->w);
 			continue;
 		}
-		park_with(&h->d, m->w, event, ROOST_NO_DEADLINE, &outcome);
+		park_published(m->w, event, ROOST_NO_DEADLINE, &outcome);
 		if (outcome & ROOST_OUT_SLEPT)
 			h->left_park++;
+		h->returned++;
 	}
 	check(detach(m->w) == 0);
 	return NULL;
@@ -133,9 +135,10 @@ TEST_F_TIMEOUT(herd, one_item_wakes_one, 300)
 		else
 			ASSERT_LE(wake(&self->h->d, ROOST_WAKE_ONE, 0), 1);
 		limit = now_ns() + wide(SEC);
-		while (self->h->taken <= i)
-			ASSERT_LT(now_ns(), limit)
-				TH_LOG("round %lu", i);
+		while (self->h->taken <= i && now_ns() < limit)
+			;
+		ASSERT_GT(self->h->taken, i)
+			TH_LOG("the wake of round %lu was lost", i);
 	}
 	TH_LOG("%lu items, %lu left park", rounds, self->h->left_park);
 	EXPECT_LE(self->h->left_park, rounds + rounds / 5);
@@ -157,15 +160,19 @@ TEST_F_TIMEOUT(herd, one_event_wakes_one, 300)
 	ASSERT_EQ(submit_one(&home, sqe_poll(0, 1, fd, POLLIN,
 					     ROOST_POLL_MULTISHOT)), 1);
 	for (i = 0; i < rounds; i++) {
-		before = self->h->left_park;
+		before = self->h->returned;
 		ASSERT_EQ(write(fd, &one, sizeof(one)), sizeof(one));
 		limit = now_ns() + wide(SEC);
-		while (!pop(&home, &cqe))
-			ASSERT_LT(now_ns(), limit);
-		/* no round wakes nobody */
-		while (self->h->left_park == before)
-			ASSERT_LT(now_ns(), limit)
-				TH_LOG("round %lu woke nobody", i);
+		while (!pop(&home, &cqe) && now_ns() < limit)
+			;
+		/*
+		 * No round wakes nobody.  Who was about to sleep and is kept
+		 * from it counts: it looks again.
+		 */
+		while (self->h->returned == before && now_ns() < limit)
+			;
+		ASSERT_GT(self->h->returned, before)
+			TH_LOG("round %lu woke nobody", i);
 		__atomic_exchange_n(&self->h->d.events[0], 0, __ATOMIC_SEQ_CST);
 		ASSERT_EQ(read(fd, &one, sizeof(one)), sizeof(one));
 	}
@@ -193,8 +200,8 @@ static void *consumer_main(void *arg)
 		set_idle(&r->d, &r->w);
 		if (r->head == r->tail) {
 			start = now_ns();
-			park_with(&r->d, &r->w, event, start + wide(SEC),
-				  &outcome);
+			park_published(&r->w, event, start + wide(SEC),
+				       &outcome);
 			if (r->head == r->tail && outcome & ROOST_OUT_TIMEOUT)
 				r->longest = ~0ULL;
 			else if (outcome & ROOST_OUT_TIMEOUT &&
@@ -237,7 +244,8 @@ TEST(needs_wake_flag)
 	EXPECT_EQ(r->head, r->rounds);
 	EXPECT_EQ(r->longest, 0);
 	EXPECT_EQ(stat_of(&r->d).timeouts, 0);
-	EXPECT_EQ(stat_of(&r->d).wakes, stat_of(&r->d).wakes_received);
+	/* the last one may have found the consumer at its end */
+	EXPECT_LE(stat_of(&r->d).wakes - stat_of(&r->d).wakes_received, 1);
 }
 
 TEST_HARNESS_MAIN

@@ -273,9 +273,9 @@ static inline bool clear_idle(const struct dom *d, const struct wrk *w)
 				  ~bit, __ATOMIC_SEQ_CST) & bit;
 }
 
-/* Publish the idle bit and park with the sample @event. */
-static inline int park_with(const struct dom *d, struct wrk *w, uint32_t event,
-			    uint64_t deadline, uint32_t *outcome)
+/* Park with the sample @event; the idle bit was published before. */
+static inline int park_published(struct wrk *w, uint32_t event,
+				 uint64_t deadline, uint32_t *outcome)
 {
 	struct roost_enter e = {
 		.flags = ROOST_ENTER_PARK,
@@ -283,12 +283,18 @@ static inline int park_with(const struct dom *d, struct wrk *w, uint32_t event,
 		.deadline = deadline,
 		.event = event,
 	};
-	int ret;
+	int ret = enter(w, &e);
 
-	set_idle(d, w);
-	ret = enter(w, &e);
 	*outcome = e.outcome;
 	return ret;
+}
+
+/* Publish the idle bit and park, for who has nothing more to look at. */
+static inline int park_with(const struct dom *d, struct wrk *w, uint32_t event,
+			    uint64_t deadline, uint32_t *outcome)
+{
+	set_idle(d, w);
+	return park_published(w, event, deadline, outcome);
 }
 
 static inline int park(const struct dom *d, struct wrk *w, uint64_t deadline,
