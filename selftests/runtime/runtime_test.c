@@ -304,6 +304,36 @@ ROOST_TEST(s0_79_the_last_end_wakes_all_workers)
 		run_actors(8, sleeps_a_little, NULL);
 }
 
+/* The last end and a worker that is just going idle meet at all distances. */
+static __attribute__((noinline)) void spin_for(uint64_t n)
+{
+	while (n--)
+		__asm__ volatile("");
+}
+
+static void spins(void *arg)
+{
+	spin_for((uint64_t)(uintptr_t)arg);
+}
+
+static void ends_near_others(void *arg)
+{
+	uint64_t *r = arg;
+
+	CHECK_EQ(roost_spawn(spins, (void *)(uintptr_t)random_below(r, 3000),
+			     NULL), 0);
+	spin_for(random_below(r, 3000));
+}
+
+ROOST_TEST(s0_78_every_worker_reaches_the_verdict)
+{
+	unsigned long n = rounds(5000), i;
+	uint64_t r = tap_seed(2);
+
+	for (i = 0; i < n; i++)
+		run_actors(2 + (unsigned int)i % 2, ends_near_others, &r);
+}
+
 static void cancels_and_goes(void *arg unused_arg)
 {
 	roost_unpark(roost_self());

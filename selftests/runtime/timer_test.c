@@ -161,21 +161,38 @@ ACTOR_TEST(a_deadline_that_moves_later_is_not_armed_again, 1)
 	CHECK_EQ(after.timers_fired, before.timers_fired);
 }
 
-/* What is armed for a wait that is over must not end a later one. */
-ACTOR_TEST(s0_23_a_left_over_timer_ends_nothing, 2)
+/*
+ * What is armed for a wait that is over fires in the middle of a later one: it
+ * must not end that, and the later deadline must be armed instead.
+ */
+static void left_over_timer(void *arg unused_arg)
 {
-	roost_pid self = roost_self();
-	uint64_t start, until;
+	uint64_t until;
+
+	CHECK_EQ(roost_park(roost_after(ROOST_MSEC(3))), 0);
+	until = roost_after(ROOST_MSEC(9));
+	CHECK_EQ(roost_park(until), -ETIMEDOUT);
+	CHECK(roost_now() >= until);
+}
+
+static void left_over_timers(void *arg unused_arg)
+{
 	int i;
 
-	for (i = 0; i < 50; i++) {
-		roost_unpark(self);
-		CHECK_EQ(roost_park(roost_after(ROOST_MSEC(1))), 0);
-		start = roost_now();
-		until = start + ROOST_MSEC(4);
-		CHECK_EQ(roost_park(until), -ETIMEDOUT);
-		CHECK(roost_now() >= until);
+	for (i = 0; i < 30; i++) {
+		roost_pid pid = spawn(left_over_timer, NULL);
+
+		roost_yield();
+		roost_sleep(ROOST_USEC(200));
+		CHECK_EQ(roost_unpark(pid), 0);
+		join(pid);
 	}
+}
+
+ROOST_TEST(s0_23_a_left_over_timer_is_armed_again)
+{
+	run_actors(1, left_over_timers, NULL);
+	run_actors(3, left_over_timers, NULL);
 }
 
 static _Atomic unsigned int waiting;

@@ -118,7 +118,7 @@ static void with_outside_waker(void (*body)(struct published *p))
 
 static void race_with_park(struct published *p)
 {
-	unsigned long n = rounds(20000), i, bad = 0;
+	unsigned long n = rounds(5000), i, bad = 0;
 
 	for (i = 0; i < n; i++) {
 		publish(p, wait_begin());
@@ -138,7 +138,7 @@ ACTOR_TEST(s0_19_wake_from_a_thread_races_with_park, 2)
 /* The result must be the one of whoever ended the wait. */
 static void race_with_deadline(struct published *p)
 {
-	unsigned long n = rounds(3000), i, woken = 0, late = 0, bad = 0;
+	unsigned long n = rounds(2000), i, woken = 0, late = 0, bad = 0;
 	uint64_t r;
 
 	r = tap_seed(1);
