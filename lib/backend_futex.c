@@ -66,7 +66,7 @@ struct futex_worker {
 	unsigned int sibling;
 	bool look_at_all;
 
-	_Atomic uint64_t next cacheline_aligned;
+	_Atomic uint64_t next ____cacheline_aligned;
 	struct spin lock;
 	struct roost_wheel wheel;
 } __attribute__((aligned(CACHELINE)));
@@ -80,7 +80,7 @@ struct futex_worker {
  */
 struct futex_domain {
 	struct roost_control control;
-	_Atomic uint32_t keeper cacheline_aligned;
+	_Atomic uint32_t keeper ____cacheline_aligned;
 	_Atomic uint64_t keeper_until;
 	void *poll;
 } __attribute__((aligned(CACHELINE)));

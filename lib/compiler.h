@@ -13,7 +13,7 @@
 #define printf_like(f, a) __attribute__((format(printf, f, a)))
 
 #define CACHELINE	64
-#define cacheline_aligned __attribute__((aligned(CACHELINE)))
+#define ____cacheline_aligned __attribute__((aligned(CACHELINE)))
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 

@@ -27,7 +27,7 @@ struct ctx {
 /** ctx_init_thread() - @c is the calling thread's own stack */
 void ctx_init_thread(struct ctx *c);
 
-/**
+/*
  * ctx_make() - a context that calls @entry(@arg) when first switched to
  * @low:	lowest address of its stack
  * @size:	bytes of stack

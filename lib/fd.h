@@ -124,7 +124,7 @@ struct fd_table {
 bool fd_event(struct runtime *rt, unsigned int number, uint32_t sequence,
 	      uint32_t events);
 
-/**
+/*
  * fd_error() - a backend reports that an arm has failed or was ended
  *
  * As fd_event(), with a -errno: the waiters get it.
@@ -143,14 +143,14 @@ int fd_table_init(struct runtime *rt);
 /** fd_table_fini() - undo it, after the backend has ended */
 void fd_table_fini(struct runtime *rt);
 
-/**
+/*
  * fd_find() - the state of a number that was used before
  *
  * Any thread.  Return: NULL if no actor ever touched it.
  */
 struct fd *fd_find(struct fd_table *table, unsigned int number);
 
-/**
+/*
  * fd_get() - the state of a number, made if need be
  * @fd:		where it goes
  *
@@ -167,21 +167,21 @@ int fd_get(struct fd_table *table, int number, struct fd **fd);
  */
 void fd_manage(struct fd *f, uint32_t kind);
 
-/**
+/*
  * fd_adopt() - the same for a file that actors may wait on already
  *
  * Return: 0 or -errno; unchanged then.
  */
 int fd_adopt(struct fd *f, uint32_t kind);
 
-/**
+/*
  * fd_forget() - stop watching, and it is managed no more
  *
  * Before its close(2).  Whoever waits gets -ECANCELED.
  */
 void fd_forget(struct fd *f);
 
-/**
+/*
  * fd_distrust_short() - a short count proves nothing here, from now on
  */
 static inline void fd_distrust_short(struct fd *f)
@@ -189,7 +189,7 @@ static inline void fd_distrust_short(struct fd *f)
 	atomic_fetch_and_explicit(&f->kind, ~FD_STREAM, memory_order_relaxed);
 }
 
-/**
+/*
  * fd_kick() - make whoever waits look again
  */
 void fd_kick(struct fd *f);
@@ -209,21 +209,21 @@ void fd_kick(struct fd *f);
 int fd_wait_ready(struct fd *f, uint32_t want, uint32_t watch, uint64_t before,
 		  uint64_t deadline);
 
-/**
+/*
  * fd_probe() - what is ready now
  *
  * Return: poll(2)'s events, 0 for none; -EBADF, also for O_PATH.
  */
 int fd_probe(int number, uint32_t events);
 
-/**
+/*
  * fd_pollable() - can it be polled at all?
  *
  * Return: 0; -EPERM if not; -EBADF.
  */
 int fd_pollable(const struct fd_table *table, int number);
 
-/**
+/*
  * fd_ready_load() - what is known before an attempt, for fd_ready_take()
  */
 static inline uint64_t fd_ready_load(struct fd *f)
@@ -232,13 +232,13 @@ static inline uint64_t fd_ready_load(struct fd *f)
 	return atomic_load_explicit(&f->ready, memory_order_acquire);
 }
 
-/**
+/*
  * fd_ready_take() - an attempt has proved that @events are not there
  * @before:	fd_ready_load() before that attempt
  */
 void fd_ready_take(struct fd *f, uint64_t before, uint32_t events);
 
-/**
+/*
  * fd_ready_reset() - forget everything: any direction is worth a try
  */
 void fd_ready_reset(struct fd *f);

@@ -13,14 +13,14 @@ struct worker;
 /** idle_set() - publish @w as idle; a full barrier before what is read next */
 void idle_set(struct worker *w);
 
-/**
+/*
  * idle_clear() - @w goes on after all
  *
  * A bit found clear already is a wake that somebody sent, and is counted (P3).
  */
 void idle_clear(struct worker *w);
 
-/**
+/*
  * idle_take() - take a certain worker out of the mask
  *
  * Return: true if it was in it; the caller must then wake it with

@@ -46,14 +46,14 @@ struct io {
  */
 int io_enter(int number, struct fd **fd);
 
-/**
+/*
  * io_transfer() - try, wait, try again
  *
  * Return: bytes, 0 at the end of the file; or -errno.
  */
 ssize_t io_transfer(struct fd *f, const struct io *io, uint64_t deadline);
 
-/**
+/*
  * io_done() - an attempt has succeeded without a wait
  *
  * Now and then gives the worker to others: an actor whose file is always ready

@@ -10,7 +10,7 @@
 
 struct runtime;
 
-/**
+/*
  * registry_add() - give @rt its range of slot indices
  *
  * The lowest that is free, so that a runtime alone starts at 0.  Sets @rt->base.
@@ -21,7 +21,7 @@ int registry_add(struct runtime *rt);
 /** registry_remove() - take it out; waits for visitors to leave */
 void registry_remove(struct runtime *rt);
 
-/**
+/*
  * registry_visit() - the runtime whose range holds @pid, or NULL
  *
  * It stays until registry_leave().  Any thread.

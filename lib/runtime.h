@@ -66,18 +66,18 @@ struct runtime {
 	roost_pid root;
 	struct runq *runq;
 
-	struct spin slot_lock cacheline_aligned;
+	struct spin slot_lock ____cacheline_aligned;
 	_Atomic uint32_t slot_fresh;
 	uint32_t slot_free;
 
-	_Atomic uint32_t live cacheline_aligned;
+	_Atomic uint32_t live ____cacheline_aligned;
 	_Atomic bool root_gone;
 	_Atomic uint32_t sweep_hint;
 	_Atomic bool full_said;
 	_Atomic uint32_t reluctant;
 
-	struct stacks stacks cacheline_aligned;
-	struct worker_stats outside cacheline_aligned;
+	struct stacks stacks ____cacheline_aligned;
+	struct worker_stats outside ____cacheline_aligned;
 	struct list_head registered;
 	_Atomic uint32_t visitors;
 } __attribute__((aligned(CACHELINE)));

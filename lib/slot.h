@@ -113,7 +113,7 @@ struct slot {
 	void *arg;
 
 	/* What its birth and its end touch, and timers. */
-	struct stack stack cacheline_aligned;
+	struct stack stack ____cacheline_aligned;
 	struct spin lock;
 	uint32_t handles;
 	bool buried;
@@ -201,7 +201,7 @@ static inline bool slot_claim(struct slot *s, uint32_t generation)
 	return true;
 }
 
-/**
+/*
  * slot_yield() - Running to Queued
  *
  * A wake that has come meanwhile coalesces with it (S0-20).
@@ -217,7 +217,7 @@ static inline void slot_yield(struct slot *s)
 	} while (!slot_replace(s, &word, slot_with_state(word, SLOT_QUEUED)));
 }
 
-/**
+/*
  * slot_park() - Running to Parked, or back to Queued if a wake has come
  * @endless:	nothing but an actor can end this wait
  *
@@ -252,7 +252,7 @@ static inline bool slot_park(struct slot *s, bool endless)
 void slot_finish(struct slot *s);
 void slot_reclaim(struct slot *s);
 
-/**
+/*
  * slot_wait_begin() - open a wait of the running actor
  * @parking:	slot_unpark() ends it
  *
@@ -260,7 +260,7 @@ void slot_reclaim(struct slot *s);
  */
 uint32_t slot_wait_begin(struct slot *s, bool parking);
 
-/**
+/*
  * slot_wait_retire() - end the running actor's wait without parking
  *
  * Return: how it had ended before, SLOT_NOT_ENDED if this call did it (S0-25).
@@ -273,7 +273,7 @@ enum slot_outcome slot_wait_outcome(const struct slot *s);
 /** slot_wake() - end the wait @epoch of the tenant @generation */
 enum slot_effect slot_wake(struct slot *s, uint32_t generation, uint32_t epoch);
 
-/**
+/*
  * slot_timeout() - try once to end the wait of *@word by its deadline
  * @word:	the state word as the caller knows it; read again on failure
  *

@@ -59,7 +59,7 @@ struct stacks {
 int stacks_init(struct stacks *st, size_t size, unsigned int pool_cap);
 void stacks_fini(struct stacks *st);
 
-/**
+/*
  * stack_get() - a stack
  *
  * Return: 0; -ENOMEM if none can be had (a line on standard error names the

@@ -74,11 +74,11 @@ struct worker {
 	clockid_t clock;
 	uint64_t clock_start;
 
-	struct slot *current cacheline_aligned;
+	struct slot *current ____cacheline_aligned;
 	enum intent intent;
 	struct ctx ctx;
 
-	struct worker_stats stats cacheline_aligned;
+	struct worker_stats stats ____cacheline_aligned;
 } __attribute__((aligned(128)));
 
 /**
@@ -107,7 +107,7 @@ void worker_wake_one(struct runtime *rt);
 /** worker_wake_all() - wake all that are idle: the end of a run only (P4) */
 void worker_wake_all(struct runtime *rt);
 
-/**
+/*
  * worker_claim_idle() - take one worker out of the idle mask
  *
  * Return: it; the caller must wake it.  NULL if nobody is idle.
