@@ -8,9 +8,10 @@
  *	backend_kernel_timer.c	the timer of an actor
  *	backend_kernel_fd.c	watching files
  *
- * Who touches what: a worker's submission ring is filled and handed over by
- * the thread that carries the worker, and by nobody else.  Its completion ring
- * is drained by whoever gets kring.draining.  Nothing here ever waits for
+ * Who touches what: a worker's submission ring is filled by the thread that
+ * carries the worker, and by nobody else; it is handed over by that thread, and
+ * by others that go idle.  Its completion ring is drained by whoever gets
+ * kring.draining.  Nothing here ever waits for
  * another thread but for a few instructions.
  */
 #ifndef ROOST_LIB_BACKEND_KERNEL_H
@@ -50,9 +51,9 @@ struct kbackend {
 struct kring {
 	struct kworker k;
 
-	_Alignas(CACHELINE) _Atomic bool draining;
+	____cacheline_aligned _Atomic bool draining;
 
-	_Alignas(CACHELINE) uint32_t sq_tail;
+	____cacheline_aligned uint32_t sq_tail;
 	uint64_t pending_min;
 	bool polls_staged;
 	uint32_t age;
@@ -114,7 +115,7 @@ static inline uint32_t kring_staged(const struct kring *r)
 	return r->sq_tail - shared_acquire(&r->k.page->sq_head);
 }
 
-/**
+/*
  * kring_note_deadline() - a TIMER_SET for @deadline is being staged (T2)
  *
  * Before kring_publish().
@@ -138,6 +139,13 @@ void kring_flush(struct worker *w);
 
 /** kring_flush_due() - before a resume: hand over what must not wait longer */
 void kring_flush_due(struct worker *w);
+
+/**
+ * kring_hand_over_for() - hand over what is staged in the rings of others
+ * @w:		the calling worker
+ * @all:	everything; else only rings with a deadline that has come
+ */
+void kring_hand_over_for(struct worker *w, bool all);
 
 /* backend_kernel_cq.c */
 

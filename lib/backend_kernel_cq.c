@@ -24,6 +24,8 @@
 
 #define BATCH		64
 #define LOOK_EVERY	8
+/* a multiple of it */
+#define HAND_OVER_EVERY	64
 
 static bool try_claim(struct kring *r)
 {
@@ -231,10 +233,14 @@ unsigned int kernel_collect(struct worker *w, bool idle)
 		n += handle_stash(w);
 	n += look_at(w, r);
 	if (w->rt->nr_workers > 1) {
-		if (idle)
+		if (idle) {
+			kring_hand_over_for(w, true);
 			n += look_at_all(w);
-		else if (++r->looks % LOOK_EVERY == 0)
+		} else if (++r->looks % LOOK_EVERY == 0) {
+			if (r->looks % HAND_OVER_EVERY == 0)
+				kring_hand_over_for(w, false);
 			n += look_at_ready(w);
+		}
 	}
 	return n;
 }

@@ -10,7 +10,17 @@
  *  - a file is to be watched since POLL_AGE resumes, or anything else since
  *    STAGED_AGE (an entry must not be older than that: its actor may have moved
  *    to another worker and rely on this one);
- *  - the ring is half full.
+ *  - the ring is half full;
+ *  - somebody is idle and this worker is about to take the last thing queued:
+ *    an actor that does not come back for long must not keep what others have
+ *    staged from a machine that has nothing else to do.  (If more is queued, the
+ *    chain rule P4 wakes a sibling, which will go idle later.)
+ *
+ * For that, and for workers that are all busy while one of them is lost to a
+ * long-running actor, others hand over its ring: each of them before it parks,
+ * and, for deadlines that have come, every now and then.  Going idle is: set the
+ * idle bit, full barrier, look at the rings; staging is: publish, full barrier
+ * (S), look at the idle mask.  One of the two sees the other.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -19,7 +29,7 @@
 #include <roost/actor.h>
 
 #include "backend_kernel.h"
-#include "log.h"
+#include "idle.h"
 
 #define POLL_AGE	16
 #define STAGED_AGE	256
@@ -126,12 +136,59 @@ void kring_flush_due(struct worker *w)
 	struct kring *r = ring_of(w);
 	uint32_t staged = kring_staged(r);
 
-	if (likely(!staged))
+	if (likely(!staged)) {
+		/* A sibling may have handed over what it was set for. */
+		if (unlikely(r->pending_min != ROOST_NO_DEADLINE))
+			settle(r);
 		return;
+	}
 	r->age++;
+	atomic_thread_fence(memory_order_seq_cst); /* (S) */
 	if ((r->polls_staged && r->age >= POLL_AGE) || r->age >= STAGED_AGE ||
 	    staged > KRING_SQ_ENTRIES / 2 ||
+	    (w->rt->nr_workers > 1 && runq_length(w->rt->runq) <= 1 &&
+	     idle_any(w->rt)) ||
 	    (r->pending_min != ROOST_NO_DEADLINE &&
 	     r->pending_min <= roost_now() + SLICE_NS))
 		kring_flush(w);
+}
+
+/* Hand over a sibling's ring, as far as its CQ allows. */
+static void hand_over(struct worker *w, struct kring *r)
+{
+	uint32_t tail = shared_acquire(&r->k.page->sq_tail);
+	struct roost_enter e = {
+		.to_submit = tail - shared_relaxed(&r->k.page->sq_head),
+	};
+
+	if (!e.to_submit || e.to_submit > r->k.sq_mask + 1)
+		return;
+	stat_add(&w->stats.enters, 1);
+	kapi_enter(&r->k, &e);
+}
+
+void kring_hand_over_for(struct worker *w, bool all)
+{
+	struct runtime *rt = w->rt;
+	uint64_t pending, now = 0;
+	struct kring *r;
+	unsigned int i;
+
+	for (i = 0; i < rt->nr_workers; i++) {
+		r = ring_of(&rt->workers[i]);
+		if (i == w->index)
+			continue;
+		if (!all) {
+			pending = atomic_load_explicit(
+				(_Atomic uint64_t *)&r->k.page->pending_min,
+				memory_order_relaxed);
+			if (pending == ROOST_NO_DEADLINE)
+				continue;
+			if (!now)
+				now = roost_now();
+			if (pending > now)
+				continue;
+		}
+		hand_over(w, r);
+	}
 }

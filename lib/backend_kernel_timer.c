@@ -14,10 +14,10 @@
  * ARMED_BUSY while one of them is at @armed, @sequence, @worker or @sq_index.
  * The actor's fast path does not take it:
  *
- *	actor				completion
+ *	actor: timer_want()		completion
  *	deadline = wanted		armed = FOREVER
- *	full barrier (T)		full barrier (T)
- *	armed <= wanted? done		timer_expired(): reads deadline
+ *	full barrier			full barrier, in timer_expired()
+ *	armed <= wanted? done		reads deadline
  *
  * At least one of them sees the other's store: either the actor finds nothing
  * armed and stages a TIMER_SET, or the completion finds the new deadline and
@@ -26,8 +26,10 @@
  * A completion with another sequence than @sequence is stale and ignored.
  *
  * A TIMER_SET that is still in the ring of this very worker when it is not
- * wanted any more becomes a ROOST_OP_SKIP (T2).  Only the thread that runs the
- * worker hands over its ring, and it is here, so nothing is consumed meanwhile.
+ * wanted any more becomes a ROOST_OP_SKIP (T2).  If another worker hands this
+ * ring over just then, the kernel may still find the TIMER_SET: its sequence is
+ * an older one by then, so what it arms is moved by the next one, or fires once
+ * and is ignored.
  */
 #include <sched.h>
 
@@ -76,10 +78,8 @@ static bool take_back(struct worker *w, struct wtimer *t)
 	if (sqe->opcode != ROOST_OP_TIMER_SET ||
 	    sqe->op_id != roost_op_id(t->slot, t->sequence))
 		return false;
-	sqe->opcode = ROOST_OP_SKIP;
-	sqe->flags = 0;
-	sqe->op_id = 0;
-	sqe->deadline = 0;
+	/* One byte: whoever copies the entry finds the one or the other op. */
+	__atomic_store_n(&sqe->opcode, ROOST_OP_SKIP, __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -116,18 +116,8 @@ static void arm(struct worker *w, struct wtimer *t, uint64_t wanted)
 
 void kernel_timer_arm(struct worker *w, struct wtimer *t)
 {
-	uint64_t wanted = atomic_load_explicit(&t->deadline,
-					       memory_order_relaxed);
-	uint64_t armed;
-
-	if (wanted == ROOST_FOREVER)
-		return;
-	/* (T): the deadline before the look at what is armed. */
-	atomic_thread_fence(memory_order_seq_cst);
-	armed = atomic_load_explicit(&t->armed, memory_order_relaxed);
-	if (likely(armed <= wanted))
-		return;
-	arm(w, t, wanted);
+	/* What is armed was looked at by timer_want(), as drawn above. */
+	arm(w, t, atomic_load_explicit(&t->deadline, memory_order_relaxed));
 }
 
 void kernel_timer_end(struct worker *w, struct wtimer *t)
@@ -175,8 +165,6 @@ bool kernel_timer_complete(struct worker *w, const struct roost_cqe *cqe,
 	/* Expired, or the kernel had no memory to arm it: nothing is armed, and
 	 * what is wanted is armed again. */
 	unlock(t, ROOST_FOREVER);
-	/* (T), pairs with kernel_timer_arm(). */
-	atomic_thread_fence(memory_order_seq_cst);
 	next = timer_expired(rt, t, now);
 	if (next != ROOST_FOREVER)
 		arm(w, t, next);

@@ -26,6 +26,17 @@ static int call(int fd, unsigned long request, void *arg)
 	return ret;
 }
 
+/* For what a signal may end before it has done anything. */
+static int call_again(int fd, unsigned long request, void *arg)
+{
+	int ret;
+
+	do {
+		ret = call(fd, request, arg);
+	} while (ret == -EINTR);
+	return ret;
+}
+
 static int map(int fd, size_t size, off_t offset, void *where)
 {
 	int saved = errno;
@@ -97,7 +108,7 @@ int kapi_domain_create(int dev, uint32_t tick_shift, uint32_t nr_timers,
 	int err;
 
 	memset(d, 0, sizeof(*d));
-	d->fd = call(dev, ROOST_IOC_CREATE_DOMAIN, &p);
+	d->fd = call_again(dev, ROOST_IOC_CREATE_DOMAIN, &p);
 	if (d->fd < 0) {
 		err = d->fd;
 		d->fd = -1;
@@ -133,7 +144,7 @@ int kapi_worker_create(const struct kdomain *d, uint32_t sq_entries,
 	int err;
 
 	memset(k, 0, sizeof(*k));
-	k->fd = call(d->fd, ROOST_IOC_CREATE_WORKER, &p);
+	k->fd = call_again(d->fd, ROOST_IOC_CREATE_WORKER, &p);
 	if (k->fd < 0) {
 		err = k->fd;
 		k->fd = -1;
@@ -165,12 +176,12 @@ int kapi_attach(const struct kworker *k)
 {
 	struct roost_attach a = { 0 };
 
-	return call(k->fd, ROOST_IOC_ATTACH, &a);
+	return call_again(k->fd, ROOST_IOC_ATTACH, &a);
 }
 
 int kapi_detach(const struct kworker *k)
 {
-	return call(k->fd, ROOST_IOC_DETACH, NULL);
+	return call_again(k->fd, ROOST_IOC_DETACH, NULL);
 }
 
 int kapi_enter(const struct kworker *k, struct roost_enter *enter)
