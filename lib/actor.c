@@ -71,7 +71,6 @@ int actor_spawn(struct runtime *rt, roost_fn fn, void *arg, roost_pid *pid)
 	s->arg = arg;
 	spin_lock(&s->lock);
 	s->handles = pid ? 1 : 0;
-	s->buried = false;
 	spin_unlock(&s->lock);
 	generation = slot_word_generation(slot_load(s));
 	if (pid)
@@ -89,16 +88,21 @@ bool actor_stillborn(const struct slot *s)
 	return s->fn && (slot_load(s) & SLOT_STOP);
 }
 
+static bool ended(const struct slot *s)
+{
+	return slot_word_state(slot_load(s)) == SLOT_DONE;
+}
+
 /* Lock held.  Return: true if the caller must slot_free() after unlocking. */
 static bool reclaim_if_unused(struct slot *s)
 {
-	if (!s->buried || s->handles)
+	if (!ended(s) || s->handles)
 		return false;
 	slot_reclaim(s);
 	return true;
 }
 
-/* Lock held; the actor has ended.  As above. */
+/* Lock held.  As above. */
 static bool drop_handle(struct slot *s)
 {
 	if (s->handles)
@@ -106,21 +110,33 @@ static bool drop_handle(struct slot *s)
 	return reclaim_if_unused(s);
 }
 
+/* All of @from go to @to, which is empty. */
+static void move_joiners(struct list_head *from, struct list_head *to)
+{
+	INIT_LIST_HEAD(to);
+	if (list_empty(from))
+		return;
+	list_insert_between(to, from->prev, from->next);
+	INIT_LIST_HEAD(from);
+}
+
 /*
- * Tell one joiner.  Its wait is copied first: once @ended is seen, the joiner's
- * stack frame may be gone.
+ * Tell one of @joiners, which are under the lock of @s still, though @s may have
+ * another tenant by now.  Its wait is copied first: once @ended is seen, the
+ * joiner's stack frame may be gone.
  */
-static bool tell_joiner(struct runtime *rt, struct slot *s)
+static bool tell_joiner(struct runtime *rt, struct slot *s,
+			struct list_head *joiners)
 {
 	struct wait_ref ref;
 	struct joiner *j;
 
 	spin_lock(&s->lock);
-	if (list_empty(&s->joiners)) {
+	if (list_empty(joiners)) {
 		spin_unlock(&s->lock);
 		return false;
 	}
-	j = list_first_entry(&s->joiners, struct joiner, node);
+	j = list_first_entry(joiners, struct joiner, node);
 	list_del_init(&j->node);
 	ref = j->ref;
 	j->ended = true;
@@ -134,6 +150,7 @@ void actor_bury(struct worker *w, struct slot *s)
 	struct runtime *rt = w->rt;
 	uint32_t generation = slot_word_generation(slot_load(s));
 	bool root = runtime_pid(rt, s, generation) == rt->root;
+	struct list_head joiners;
 	bool unused;
 
 	if (atomic_load_explicit(&s->timer.armed, memory_order_relaxed) !=
@@ -142,17 +159,19 @@ void actor_bury(struct worker *w, struct slot *s)
 	ctx_destroy(&s->ctx);
 	stack_put(&rt->stacks, &s->stack);
 
+	/*
+	 * Done in one step, and told afterwards: whoever has joined may count on
+	 * the slot, if its handle was the last one.
+	 */
 	spin_lock(&s->lock);
 	slot_finish(s);
-	spin_unlock(&s->lock);
-	while (tell_joiner(rt, s))
-		;
-	spin_lock(&s->lock);
-	s->buried = true;
+	move_joiners(&s->joiners, &joiners);
 	unused = reclaim_if_unused(s);
 	spin_unlock(&s->lock);
 	if (unused)
 		slot_free(rt, s);
+	while (tell_joiner(rt, s, &joiners))
+		;
 
 	if (root)
 		atomic_store_explicit(&rt->root_gone, true,
@@ -169,11 +188,6 @@ static bool names(const struct slot *s, roost_pid pid)
 
 	return slot_word_generation(word) == pid_generation(pid) &&
 	       slot_word_state(word) != SLOT_VACANT;
-}
-
-static bool ended(const struct slot *s)
-{
-	return slot_word_state(slot_load(s)) == SLOT_DONE;
 }
 
 /* Done already, or put on the list: decided under one lock (S0-49). */

@@ -94,9 +94,8 @@ enum slot_effect {
  * @fn:		what it runs, NULL once started
  * @arg:	for @fn
  * @stack:	its stack, from spawn to its end
- * @lock:	lifecycle lock: guards @handles, @buried, @joiners, Done
- * @handles:	how many may still ask for its end
- * @buried:	its end is complete: the last handle reclaims the slot
+ * @lock:	lifecycle lock: guards @handles, @joiners, Done
+ * @handles:	how many may still ask for its end; the last reclaims the slot
  * @joiners:	struct joiner list
  * @free_next:	free list: index + 1 of the next vacant slot
  * @timer:	the deadline of its wait
@@ -116,7 +115,6 @@ struct slot {
 	struct stack stack ____cacheline_aligned;
 	struct spin lock;
 	uint32_t handles;
-	bool buried;
 	struct list_head joiners;
 	uint32_t free_next;
 	struct wtimer timer;

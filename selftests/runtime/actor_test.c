@@ -65,6 +65,37 @@ ROOST_TEST(s0_48_spawn_and_join_storm)
 	run_actors(4, spawn_storm, NULL);
 }
 
+/* Two that spawn and join in a table with room for just their children. */
+static void never_finds_it_full(void *arg unused_arg)
+{
+	unsigned long n = rounds(20000), i, full = 0;
+	roost_pid pid;
+
+	for (i = 0; i < n; i++) {
+		if (roost_spawn(counts, NULL, &pid))
+			full++;
+		else
+			join(pid);
+	}
+	CHECK_EQ(full, 0);
+}
+
+static void tight_table(void *arg unused_arg)
+{
+	roost_pid a = spawn(never_finds_it_full, NULL);
+	roost_pid b = spawn(never_finds_it_full, NULL);
+
+	join(a);
+	join(b);
+}
+
+ROOST_TEST(s0_49_the_slot_of_whom_was_joined_is_free)
+{
+	struct roost_config config = { .workers = 3, .max_actors = 5 };
+
+	run_with(&config, tight_table, NULL);
+}
+
 static void spawns_detached(void *arg)
 {
 	int i, n = *(int *)arg;
