@@ -87,7 +87,7 @@ uint32_t slot_wait_begin(struct slot *s, bool parking)
 		    slot_word_state(word) != SLOT_NOTIFIED)
 			slot_illegal(s, word, SLOT_RUNNING);
 		new = slot_with_wait_over(word, 1);
-		new = slot_with_state(new, SLOT_RUNNING);
+		new = slot_with_state(new, SLOT_RUNNING) | SLOT_WAITING;
 		if (parking)
 			new |= SLOT_PARKING;
 	} while (!slot_replace(s, &word, new));
@@ -125,7 +125,9 @@ enum slot_outcome slot_wait_outcome(const struct slot *s)
 
 /*
  * What an end of the wait in @word makes of it: *@new, and the effect.  A wait
- * is open in Running and Parked only.
+ * is open in Parked, and in Running from its beginning to its end: who was
+ * resumed has not yet read how its wait ended, and a stop that comes just then
+ * must not move the epoch once more.
  */
 static enum slot_effect end_wait(uint64_t word, enum slot_outcome outcome,
 				 uint64_t *new)
@@ -136,6 +138,8 @@ static enum slot_effect end_wait(uint64_t word, enum slot_outcome outcome,
 				       SLOT_QUEUED);
 		return SLOT_MADE_READY;
 	case SLOT_RUNNING:
+		if (!(word & SLOT_WAITING))
+			return SLOT_NO_EFFECT;
 		*new = slot_with_state(slot_with_wait_over(word, outcome),
 				       SLOT_NOTIFIED);
 		return SLOT_MARKED;

@@ -19,7 +19,8 @@
  *	Running -slot_park->	Parked
  *	RunningNotified -slot_park-> Queued		at once, S0-19
  *	Parked  -slot_wake, slot_unpark, slot_stop-> Queued
- *	Running -slot_wake, slot_unpark, slot_stop-> RunningNotified
+ *	Running -slot_wake, slot_unpark, slot_stop-> RunningNotified	while a
+ *							wait is open
  *	RunningNotified -slot_wait_begin, slot_wait_retire-> Running
  *	Running, RunningNotified -slot_finish-> Done
  *	Done    -slot_reclaim->	Vacant			generation + 1
@@ -62,6 +63,7 @@ enum slot_state {
 #define SLOT_PARKING		0x10U	/* the wait is one that unpark ends */
 #define SLOT_STOP		0x20U	/* asked to end, sticky */
 #define SLOT_ENDLESS		0x40U	/* parked, only an actor can end it */
+#define SLOT_WAITING		0x80U	/* a wait is open */
 
 #define SLOT_EPOCH_SHIFT	8
 #define SLOT_EPOCH_BITS		24
@@ -175,7 +177,7 @@ static inline uint64_t slot_with_wait_over(uint64_t word, unsigned int steps)
 	uint64_t epoch = (slot_word_epoch(word) + steps) & SLOT_EPOCH_MASK;
 
 	word &= ~((uint64_t)SLOT_EPOCH_MASK << SLOT_EPOCH_SHIFT);
-	word &= ~(uint64_t)(SLOT_PARKING | SLOT_ENDLESS);
+	word &= ~(uint64_t)(SLOT_PARKING | SLOT_ENDLESS | SLOT_WAITING);
 	return word | epoch << SLOT_EPOCH_SHIFT;
 }
 

@@ -213,6 +213,33 @@ ROOST_TEST(s0_24_stop_ends_any_wait_and_says_so)
 	CHECK_EQ(slot_stop(&s, GENERATION), SLOT_MARKED);
 }
 
+/* The wait is over, the actor runs again and has not yet asked how it ended. */
+ROOST_TEST(s0_24_a_stop_after_the_wait_does_not_change_its_outcome)
+{
+	enum slot_effect effect;
+	struct slot s;
+	uint64_t word;
+
+	put(&s, SLOT_RUNNING, EPOCH, 0);
+	slot_wait_begin(&s, true);
+	CHECK(slot_park(&s, true));
+	word = slot_load(&s);
+	while (!slot_timeout(&s, &word, &effect))
+		;
+	CHECK(slot_claim(&s, GENERATION));
+	CHECK_EQ(slot_stop(&s, GENERATION), SLOT_MARKED);
+	CHECK_EQ(slot_wait_outcome(&s), SLOT_TIMED_OUT);
+	CHECK(slot_load(&s) & SLOT_STOP);
+
+	put(&s, SLOT_RUNNING, EPOCH, 0);
+	slot_wait_begin(&s, false);
+	CHECK(slot_park(&s, true));
+	CHECK_EQ(slot_stop(&s, GENERATION), SLOT_MADE_READY);
+	CHECK(slot_claim(&s, GENERATION));
+	CHECK_EQ(slot_stop(&s, GENERATION), SLOT_MARKED);
+	CHECK_EQ(slot_wait_outcome(&s), SLOT_STOPPED);
+}
+
 ROOST_TEST(s0_25_retire_swallows_a_wake_but_not_a_stop)
 {
 	struct slot s;
