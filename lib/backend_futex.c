@@ -146,6 +146,11 @@ static int futex_worker_init(struct worker *w)
 
 static void futex_worker_fini(struct worker *w)
 {
+	/*
+	 * The epoll thread may have claimed an idle worker that then went up by
+	 * itself and out of the run, and be about to wake it only now.
+	 */
+	futex_poll_end(w->rt);
 	free(w->backend);
 	w->backend = NULL;
 }

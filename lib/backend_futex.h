@@ -14,7 +14,10 @@ struct worker;
 /** futex_poll_start() - before any worker runs.  Return: 0 or -errno */
 int futex_poll_start(struct runtime *rt);
 
-/** futex_poll_end() - after all workers have gone; joins the epoll thread */
+/*
+ * futex_poll_end() - after all workers have gone, before what wakes them goes;
+ * joins the epoll thread, if it was not done yet
+ */
 void futex_poll_end(struct runtime *rt);
 
 /* As struct backend's fd_arm and fd_disarm. */
