@@ -30,6 +30,8 @@ struct roost_worker;
  * @files:	file table of the owner, only ever compared; constant
  * @notifier:	tells when @mm goes (exit, exec)
  * @tick_shift:	of every wheel; constant
+ * @time_offset: ns that CLOCK_MONOTONIC of the owner's time namespace is ahead;
+ *		constant
  * @dead:	1 once the owner has gone: nothing works any more
  * @control:	the control page
  * @control_region: its memory
@@ -58,6 +60,7 @@ struct roost_domain {
 	struct mmu_notifier notifier;
 	u32 dead;
 	u32 tick_shift;
+	s64 time_offset;
 
 	struct roost_control *control;
 	atomic_t *events;

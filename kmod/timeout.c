@@ -19,6 +19,8 @@
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/time64.h>
+#include <linux/time_namespace.h>
 
 #include "compat.h"
 #include "domain.h"
@@ -69,6 +71,16 @@ static void init_op(void *node, u32 index, void *domain)
 	/* Some home from the start, so that there is a lock: any will do. */
 	op->home = roost_domain_worker(domain, 0);
 	op->index = index;
+}
+
+/* From the owner's time namespace to the kernel's own time. */
+static u64 to_host(const struct roost_domain *domain, u64 deadline)
+{
+	s64 offset = domain->time_offset;
+
+	if (offset > 0 && deadline < (u64)offset)
+		return 0;
+	return min_t(u64, deadline - offset, ROOST_MAX_DEADLINE);
 }
 
 static struct roost_worker *lock_home(struct roost_timer_op *op,
@@ -274,6 +286,7 @@ int roost_timer_set(struct roost_worker *worker, const struct roost_sqe *sqe)
 	struct roost_worker *home;
 	struct roost_timer_op *op;
 	unsigned long irq;
+	u64 deadline;
 	int ret = 0;
 
 	if (sqe->deadline > ROOST_MAX_DEADLINE)
@@ -283,10 +296,11 @@ int roost_timer_set(struct roost_worker *worker, const struct roost_sqe *sqe)
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 
+	deadline = to_host(worker->domain, sqe->deadline);
 	home = lock_home(op, &irq);
 	if (newer(op, sequence, 1)) {
 		op->sequence = sequence;
-		home = arm(op, home, worker, sqe->deadline);
+		home = arm(op, home, worker, deadline);
 	} else {
 		ret = -ESTALE;
 	}
@@ -353,6 +367,7 @@ void roost_timeout_park(struct roost_worker *worker, u64 deadline)
 {
 	u64 now = ktime_get_ns();
 
+	deadline = to_host(worker->domain, deadline);
 	raw_spin_lock_irq(&worker->wheel_lock);
 	if (deadline <= now) {
 		roost_park_expire(worker);
@@ -406,7 +421,7 @@ void roost_timeout_drop(struct roost_domain *domain,
 }
 
 /**
- * roost_timeout_table() - set up a domain's timer ops
+ * roost_timeout_table() - set up a domain's timer ops and its time
  * @domain:	whose
  * @nr:		how many
  *
@@ -415,7 +430,10 @@ void roost_timeout_drop(struct roost_domain *domain,
 int roost_timeout_table(struct roost_domain *domain, u32 nr)
 {
 	struct roost_table *table = &domain->timers;
+	struct timespec64 offset = { 0 };
 
+	timens_add_monotonic(&offset);
+	domain->time_offset = timespec64_to_ns(&offset);
 	table->nr = nr;
 	table->size = sizeof(struct roost_timer_op);
 	table->cache = timer_cache;
