@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 struct fd;
+struct roost_stats;
 struct runtime;
 struct worker;
 struct wtimer;
@@ -47,8 +48,8 @@ struct wtimer;
  *		if somebody else had cleared the bit.
  * @wake:	wake a worker whose idle bit the caller has cleared; returns true
  *		if that took a system call.  Any thread.
- * @bump:	raise the event counter (publishing something that a worker
- *		about to park could miss).  Any thread.
+ * @stats:	put in the wakes as the backend counts them, or NULL if
+ *		the workers' own counts are all there is.  Any thread.
  * @timer_arm:	make sure that something fires at or before @t->deadline; the
  *		actor that owns @t calls it, on worker @w
  * @timer_end:	the actor is about to end: nothing of @t may stay armed that
@@ -73,7 +74,7 @@ struct backend {
 	void (*flush)(struct worker *w);
 	void (*park)(struct worker *w, uint32_t event);
 	bool (*wake)(struct worker *target, bool sync);
-	void (*bump)(struct runtime *rt);
+	void (*stats)(struct runtime *rt, struct roost_stats *stats);
 	void (*timer_arm)(struct worker *w, struct wtimer *t);
 	void (*timer_end)(struct worker *w, struct wtimer *t);
 	int (*fd_arm)(struct worker *w, struct fd *f);

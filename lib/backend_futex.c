@@ -535,11 +535,6 @@ static bool futex_wake(struct worker *target, bool sync)
 	return true;
 }
 
-static void futex_bump(struct runtime *rt)
-{
-	atomic_fetch_add_explicit(control_event(rt), 1, memory_order_seq_cst);
-}
-
 static void futex_flush(struct worker *w)
 {
 	/* Nothing is ever staged: arming takes effect at once. */
@@ -559,7 +554,6 @@ const struct backend backend_futex = {
 	.flush = futex_flush,
 	.park = futex_park,
 	.wake = futex_wake,
-	.bump = futex_bump,
 	.timer_arm = futex_timer_arm,
 	.timer_end = futex_timer_end,
 	.fd_arm = futex_fd_arm,

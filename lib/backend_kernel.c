@@ -174,8 +174,6 @@ static void kernel_park(struct worker *w, uint32_t event)
 		stat_add(&w->stats.parks, 1);
 	else
 		stat_add(&w->stats.parks_refused, 1);
-	if (outcome & ROOST_OUT_WAKE)
-		stat_add(&w->stats.wakes_received, 1);
 	/* CQ_FULL: the next collect() makes room. */
 }
 
@@ -201,6 +199,22 @@ static bool kernel_wake(struct worker *target, bool sync)
 	return true;
 }
 
+/*
+ * What a wake came to is known to the kernel alone: two may meet in one park,
+ * and are then one; a call that comes late is the wake of a later park.  So the
+ * kernel's counts are the ones, for what it saw.  What it did not see are bits
+ * that a worker found cleared before it went to park: each a wake, received.
+ */
+static void kernel_stats(struct runtime *rt, struct roost_stats *stats)
+{
+	struct roost_domain_stat stat;
+
+	if (kapi_stat(&kernel_of(rt)->domain, &stat) < 0)
+		return;
+	stats->wakes_sent = stats->wakes_received + stat.wakes;
+	stats->wakes_received += stat.wakes_received;
+}
+
 const struct backend backend_kernel = {
 	.name = "kernel",
 	.start = kernel_start,
@@ -213,6 +227,7 @@ const struct backend backend_kernel = {
 	.flush = kring_flush,
 	.park = kernel_park,
 	.wake = kernel_wake,
+	.stats = kernel_stats,
 	.timer_arm = kernel_timer_arm,
 	.timer_end = kernel_timer_end,
 	.fd_arm = kernel_fd_arm,

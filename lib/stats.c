@@ -72,6 +72,8 @@ int roost_stats(struct roost_stats *stats)
 		stats->busy_ns += busy_ns(&rt->workers[i]);
 	}
 	add_counters(stats, &rt->outside);
+	if (rt->backend->stats)
+		rt->backend->stats(rt, stats);
 	for (i = 0; i < ARRAY_SIZE(stats->idle_mask); i++)
 		stats->idle_mask[i] = atomic_load_explicit(control_idle(rt, i),
 							   memory_order_relaxed);

@@ -68,9 +68,9 @@ int roost_run(const struct roost_config *config, roost_fn root, void *arg);
  * @resumes:	switches into an actor
  * @parks:	times a worker went to sleep
  * @parks_refused: times it found a reason not to
- * @wakes_sent:	wakes that claimed an idle worker
+ * @wakes_sent:	wakes of idle workers; two that meet in one park may be one
  * @wakes_received: parks ended by such a wake
- * @wake_calls:	of @wakes_sent, those that took a system call
+ * @wake_calls:	wakes that took a system call
  * @enters:	system calls that hand over a batch, sleep, or both
  * @timers_armed: deadlines handed over to a wheel
  * @timers_fired: expiries that ended a wait
