@@ -194,6 +194,24 @@ static void test_bodies(void)
 	free(text);
 }
 
+/* What comes behind the head, and later, must not become part of it. */
+static void test_late_body(void)
+{
+	struct response r;
+	struct client c;
+
+	if (!check(client_open(&c, server.port), "connect"))
+		return;
+	client_say(&c, "GET /f1 HTTP/1.1\r\n" H "Content-Length: 24\r\n\r\n");
+	sleep_ms(50);
+	client_say(&c, "GET /f2 HTTP/1.1\r\nA: b\r\n");
+	check(client_read(&c, &r, false, PATIENCE) == 200, "%d", r.status);
+	check(!strcmp(r.body, "file 1\n"), "%s", r.body);
+	client_say(&c, "GET /f7 HTTP/1.1\r\n" H "\r\n");
+	check(client_read(&c, &r, false, PATIENCE) == 200, "%d", r.status);
+	client_close(&c);
+}
+
 static void test_big_body(void)
 {
 	static const char head[] =
@@ -259,6 +277,7 @@ void basic_tests(void)
 	run("HTTP/1.0 and 1.1 keep and close", test_versions);
 	run("other methods", test_methods);
 	run("bodies are skipped and requests stay in step", test_bodies);
+	run("a body that comes after its head", test_late_body);
 	run("the biggest body that is skipped", test_big_body);
 	run("a changed file is seen", test_changes);
 	run("counters by SIGUSR1", test_stats);

@@ -25,6 +25,7 @@
 #define CLOCK_ERROR	ROOST_MSEC(20)	/* of the coarse clock, amply */
 #define LINGER_BYTES	(1024U * 1024)
 #define MAX_REFUSING	64U
+#define MAX_SINCE	64	/* no date is as long */
 
 /**
  * struct conn - a connection
@@ -440,15 +441,35 @@ static void linger(int fd)
 	} while (n > 0 && budget);
 }
 
+/* What the answer needs of the head: receiving a body may overwrite it. */
+struct kept {
+	char target[HTTP_MAX_TARGET];
+	char since[MAX_SINCE];
+};
+
+static void keep_head(struct kept *kept, struct http_request *req)
+{
+	memcpy(kept->target, req->target.at, req->target.len);
+	req->target.at = kept->target;
+	if (req->since.len > MAX_SINCE)
+		req->since.len = 0;
+	if (req->since.len)
+		memcpy(kept->since, req->since.at, req->since.len);
+	req->since.at = kept->since;
+}
+
 static enum verdict serve_one(struct conn *c)
 {
 	struct http_request req;
 	enum verdict verdict;
+	struct kept kept;
 	uint64_t deadline;
 
 	verdict = read_head(c, &req, &deadline);
 	if (verdict != KEEP)
 		return verdict;
+	if (req.chunked || req.content_length)
+		keep_head(&kept, &req);
 	verdict = skip_body(c, &req, deadline);
 	if (verdict != KEEP)
 		return verdict;
