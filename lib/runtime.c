@@ -316,6 +316,7 @@ static void init_counters(struct runtime *rt)
 	atomic_init(&rt->full_said, false);
 	atomic_init(&rt->reluctant, 0);
 	atomic_init(&rt->sweep_hint, 0);
+	spin_init(&rt->sweep_lock);
 }
 
 int roost_run(const struct roost_config *config, roost_fn root, void *arg)

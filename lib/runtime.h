@@ -46,6 +46,7 @@
  *		last of all
  * @root_gone:	the root actor has ended
  * @sweep_hint:	a slot that was in the way of sweep_remainder()
+ * @sweep_lock:	one at a time looks for and stops the remainder
  * @reluctant:	index + 1 of the worker that is woken last, 0 for none
  * @outside:	counters for threads that are no workers of it; added atomically
  * @full_said:	the line about a full slot table was written
@@ -73,6 +74,7 @@ struct runtime {
 	_Atomic uint32_t live ____cacheline_aligned;
 	_Atomic bool root_gone;
 	_Atomic uint32_t sweep_hint;
+	struct spin sweep_lock;
 	_Atomic bool full_said;
 	_Atomic uint32_t reluctant;
 

@@ -8,14 +8,22 @@
  * who was woken by the end of one of them meanwhile is met the next time.
  *
  * The scan is not atomic.  It counts: if as many actors were found parked for
- * ever as are alive, and all workers were idle and the event counter the same
- * before and after, no actor ran in between, so the picture was true.
+ * ever as are alive, all workers were idle and the event counter was the same
+ * before and after, and no actor was resumed meanwhile (a worker may have gone
+ * up, run one and be idle again), the picture was true.
+ *
+ * One worker at a time looks and stops, and what it stops is not queued before
+ * all is stopped: an actor that runs again at once could start another, which
+ * the rest of the walk, or another worker with an old picture, would take for
+ * one of the remainder.
  */
 #include "sweep.h"
 
 #include "idle.h"
 #include "runtime.h"
 #include "worker.h"
+
+#define NOBODY	(~(uint32_t)0)
 
 static uint32_t slots_used(struct runtime *rt)
 {
@@ -74,26 +82,66 @@ static uint32_t event_count(struct runtime *rt)
 	return atomic_load_explicit(control_event(rt), memory_order_acquire);
 }
 
+/*
+ * Read after quiet(), which acquires the idle bits: who has run something and is
+ * idle again has counted it before.
+ */
+static uint64_t resume_count(struct runtime *rt)
+{
+	uint64_t sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < rt->nr_workers; i++)
+		sum += atomic_load_explicit(&rt->workers[i].stats.resumes,
+					    memory_order_relaxed);
+	return sum;
+}
+
+static bool nobody_will_run(struct runtime *rt)
+{
+	uint64_t resumes = resume_count(rt);
+	uint32_t event = event_count(rt);
+
+	return quiet(rt) && all_endless(rt) && quiet(rt) &&
+	       event_count(rt) == event && resume_count(rt) == resumes;
+}
+
+/* Stop all; they are chained by @next, which is theirs until they are queued. */
+static uint32_t stop_all(struct runtime *rt)
+{
+	uint32_t first = NOBODY;
+	uint32_t i = slots_used(rt);
+
+	while (i--) {
+		struct slot *s = &rt->slots[i];
+
+		if (slot_stop_endless(s) != SLOT_MADE_READY)
+			continue;
+		s->next = first;
+		first = i;
+	}
+	return first;
+}
+
 bool sweep_remainder(struct runtime *rt)
 {
-	bool stopped = false;
-	uint32_t event;
-	uint32_t i;
+	uint32_t at = NOBODY;
+	bool stopped;
 
 	if (!atomic_load_explicit(&rt->root_gone, memory_order_acquire))
 		return false;
-	event = event_count(rt);
-	if (!quiet(rt) || !all_endless(rt) || !quiet(rt) ||
-	    event_count(rt) != event)
-		return false;
-	for (i = 0; i < slots_used(rt); i++) {
-		struct slot *s = &rt->slots[i];
-		uint32_t generation = slot_word_generation(slot_load(s));
+	/* Waited for, not tried: who comes last has the last say. */
+	spin_lock(&rt->sweep_lock);
+	if (nobody_will_run(rt))
+		at = stop_all(rt);
+	spin_unlock(&rt->sweep_lock);
 
-		if (slot_stop_endless(s) == SLOT_MADE_READY) {
-			worker_ready(rt, s, generation);
-			stopped = true;
-		}
+	stopped = at != NOBODY;
+	while (at != NOBODY) {
+		struct slot *s = &rt->slots[at];
+
+		at = s->next;
+		worker_ready(rt, s, slot_word_generation(slot_load(s)));
 	}
 	return stopped;
 }
