@@ -219,8 +219,21 @@ static void *consumer_main(void *arg)
 	return NULL;
 }
 
+FIXTURE(relay) {
+	int unused;
+};
+
+FIXTURE_SETUP(relay)
+{
+	self->unused = 0;
+}
+
+FIXTURE_TEARDOWN(relay)
+{
+}
+
 /* C41: publish, full barrier, look at the mask; against set, look, sleep. */
-TEST(needs_wake_flag)
+TEST_F_TIMEOUT(relay, needs_wake_flag, 300)
 {
 	struct relay *r = calloc(1, sizeof(*r));
 	pthread_t thread;
