@@ -13,6 +13,7 @@
 #include <roost/actor.h>
 
 #include "errno_cell.h"
+#include "inject.h"
 #include "log.h"
 #include "runtime.h"
 #include "wait.h"
@@ -141,6 +142,7 @@ static bool tell_joiner(struct runtime *rt, struct slot *s,
 	ref = j->ref;
 	j->ended = true;
 	spin_unlock(&s->lock);
+	inject_delay();
 	wait_wake(rt, ref);
 	return true;
 }
@@ -176,6 +178,7 @@ void actor_bury(struct worker *w, struct slot *s)
 	if (root)
 		atomic_store_explicit(&rt->root_gone, true,
 				      memory_order_release);
+	inject_delay();
 	/* Last of all: who sees 0 may end the run (S0-77, S0-78). */
 	if (atomic_fetch_sub_explicit(&rt->live, 1, memory_order_acq_rel) == 1)
 		worker_wake_all(rt);

@@ -42,6 +42,7 @@
 #include "backend.h"
 #include "compiler.h"
 #include "idle.h"
+#include "inject.h"
 #include "runtime.h"
 #include "timer.h"
 #include "wheel_shim.h"
@@ -266,6 +267,7 @@ static void arm(struct worker *w, struct wtimer *t, uint64_t deadline)
 	atomic_store_explicit(&t->armed, deadline, memory_order_relaxed);
 	publish_next(half_of(home));
 	spin_unlock(&half_of(home)->lock);
+	inject_delay();
 	stat_add(&w->stats.timers_armed, 1);
 	if (home != w)
 		half_of(w)->look_at_all = true;
@@ -325,7 +327,9 @@ static unsigned int expire(struct worker *w, struct worker *owner, uint64_t now)
 	do {
 		n = take_expired(owner, now, batch, &more);
 		for (i = 0; i < n; i++) {
+			inject_delay();
 			again = timer_expired(w->rt, batch[i], now);
+			inject_delay();
 			if (again != ROOST_FOREVER)
 				arm(w, batch[i], again);
 		}
@@ -399,6 +403,7 @@ static uint64_t keeper_prepare(struct worker *w)
 	uint64_t next;
 
 	for (;;) {
+		inject_delay();
 		atomic_store_explicit(&d->keeper_until, until,
 				      memory_order_relaxed);
 		/* Pairs with the fence in tell_keeper(). */
@@ -446,6 +451,7 @@ static void futex_busy(struct worker *w)
 		 */
 		atomic_thread_fence(memory_order_seq_cst);
 		h->look_at_all = true;
+		inject_delay();
 	} else if (keeper) {
 		return;
 	}
@@ -507,9 +513,11 @@ static void futex_park(struct worker *w, uint32_t event)
 	/* Full barrier: pairs with the exchange in futex_wake(). */
 	atomic_exchange_explicit(&h->parked, 1, memory_order_seq_cst);
 	atomic_thread_fence(memory_order_seq_cst);
+	inject_delay();
 	if (reason_to_stay_up(w, event)) {
 		stat_add(&w->stats.parks_refused, 1);
 	} else {
+		inject_delay();
 		stat_add(&w->stats.parks, 1);
 		sleep_until_woken(h, until);
 	}

@@ -15,6 +15,7 @@
  */
 #include "idle.h"
 
+#include "inject.h"
 #include "runtime.h"
 #include "worker.h"
 
@@ -123,6 +124,7 @@ struct worker *worker_claim_idle(struct runtime *rt)
 
 void worker_wake_claimed(struct runtime *rt, struct worker *target)
 {
+	inject_delay();
 	if (rt->backend->wake(target, false))
 		stat_count(rt, STAT(wake_calls), 1);
 }

@@ -20,6 +20,7 @@
 
 #include <roost/actor.h>
 
+#include "inject.h"
 #include "runtime.h"
 #include "timer_want.h"
 #include "wait.h"
@@ -45,6 +46,7 @@ void timer_want(struct worker *w, struct slot *s, uint64_t deadline)
 	struct wtimer *t = &s->timer;
 
 	atomic_store_explicit(&t->epoch, s->epoch, memory_order_relaxed);
+	inject_delay();
 	/* Full barrier: pairs with the fence in timer_expired(). */
 	atomic_store_explicit(&t->deadline, deadline, memory_order_seq_cst);
 	atomic_thread_fence(memory_order_seq_cst);
@@ -75,6 +77,7 @@ uint64_t timer_expired(struct runtime *rt, struct wtimer *t, uint64_t now)
 	atomic_thread_fence(memory_order_seq_cst);
 	word = slot_load(s);
 	for (;;) {
+		inject_delay();
 		deadline = atomic_load_explicit(&t->deadline,
 						memory_order_acquire);
 		if (deadline > now)

@@ -8,6 +8,7 @@
 
 #include <roost/actor.h>
 
+#include "inject.h"
 #include "registry.h"
 #include "runtime.h"
 #include "timer.h"
@@ -71,6 +72,7 @@ int wait_park(uint64_t deadline, bool forever)
 			return retire_expired(s);
 		timer_want(worker_self(), s, deadline);
 	}
+	inject_delay();
 	worker_suspend(endless ? INTENT_PARK_ENDLESS : INTENT_PARK);
 	if (deadline <= ROOST_MAX_DEADLINE)
 		timer_unwant(s);

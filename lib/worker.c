@@ -17,6 +17,7 @@
 #include "actor.h"
 #include "errno_cell.h"
 #include "idle.h"
+#include "inject.h"
 #include "log.h"
 #include "runtime.h"
 #include "sweep.h"
@@ -79,6 +80,7 @@ static bool in_scheduler_of(struct runtime *rt)
 void worker_ready(struct runtime *rt, struct slot *s, uint32_t generation)
 {
 	runq_push(rt->runq, runtime_pid(rt, s, generation));
+	inject_delay();
 	if (!in_scheduler_of(rt))
 		worker_wake_one(rt);
 }
@@ -95,6 +97,7 @@ static void carry_out(struct worker *w, struct slot *s)
 {
 	enum intent intent = w->intent;
 
+	inject_delay();
 	switch (intent) {
 	case INTENT_YIELD:
 		slot_yield(s);
@@ -166,7 +169,9 @@ static void go_idle(struct worker *w)
 	uint32_t event = atomic_load_explicit(control_event(rt),
 					      memory_order_acquire);
 
+	inject_delay();
 	idle_set(w);
+	inject_delay();
 	if (something_to_do(w))
 		idle_clear(w);
 	else

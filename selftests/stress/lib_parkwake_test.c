@@ -18,6 +18,9 @@
 #define MAX_OUTSIDE	4
 #define MAX_INSIDE	4
 #define STUCK_S		20
+#ifndef DEFAULT_ROUNDS
+#define DEFAULT_ROUNDS	1000000
+#endif
 
 /* One parker, alone on its cache lines. */
 struct parker {
@@ -260,7 +263,8 @@ static void run_load(struct load l)
 {
 	struct roost_config config = { .workers = l.workers };
 	const char *text = getenv("ROOST_ROUNDS");
-	unsigned long n = text ? strtoul(text, NULL, 0) : 1000000 / slow();
+	unsigned long n = text ? strtoul(text, NULL, 0) :
+				 DEFAULT_ROUNDS / slow();
 	uint64_t start = roost_now();
 
 	if (l.workers < 4 || l.actors > 3)

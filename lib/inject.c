@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/* inject.c - the delays of inject.h, at random. */
+#include "inject.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "compiler.h"
+#include "errno_cell.h"
+
+static _Atomic uint32_t turn;
+
+/* A mixed counter: cheap, and no thread's own, as actors move. */
+static uint32_t random_bits(void)
+{
+	uint32_t x = atomic_fetch_add_explicit(&turn, 0x9e3779b9,
+					       memory_order_relaxed);
+
+	x = (x ^ (x >> 16)) * 0x85ebca6b;
+	x = (x ^ (x >> 13)) * 0xc2b2ae35;
+	return x ^ (x >> 16);
+}
+
+noinline void inject_delay(void)
+{
+	uint32_t bits = random_bits();
+	int saved;
+	int i;
+
+	if (bits % 8)
+		return;
+	for (i = (int)(bits >> 16) % 2048; i > 0; i--)
+		cpu_relax();
+	if (bits % 64)
+		return;
+	saved = errno_get();
+	sched_yield();
+	errno_set(saved);
+}
