@@ -15,6 +15,7 @@
 #include "worker.h"
 
 #include "actor.h"
+#include "cxx_globals.h"
 #include "errno_cell.h"
 #include "idle.h"
 #include "inject.h"
@@ -55,17 +56,23 @@ void worker_suspend(enum intent intent)
 {
 	struct worker *w = worker_self();
 	int saved = errno_get();
+	struct cxx_globals exceptions;
 
+	cxx_globals_take(&exceptions);
 	w->intent = intent;
 	ctx_switch(&w->current->ctx, &w->ctx);
 	/* Perhaps another thread from here on: @w is not ours any more. */
+	cxx_globals_give(&exceptions);
 	errno_set(saved);
 }
 
 void worker_exit_actor(void)
 {
 	struct worker *w = worker_self();
+	struct cxx_globals exceptions;
 
+	/* roost_exit() out of a catch block: what it holds ends with it. */
+	cxx_globals_take(&exceptions);
 	w->intent = INTENT_EXIT;
 	ctx_leave(&w->current->ctx, &w->ctx);
 }

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * cxx_globals.h - the exceptions that an actor has caught and not let go.
+ *
+ * A C++ run-time keeps them in a chain that belongs to the thread.  An actor
+ * that waits inside of a catch block takes its own along, and leaves none
+ * behind.  The two words and their order are part of the Itanium C++ ABI,
+ * "Exception Handling", 2.2.2.
+ */
+#ifndef ROOST_LIB_CXX_GLOBALS_H
+#define ROOST_LIB_CXX_GLOBALS_H
+
+struct cxx_globals {
+	void *caught;
+	unsigned int uncaught;
+};
+
+/* Move the thread's to @to, leaving none. Without C++ there are none. */
+void cxx_globals_take(struct cxx_globals *to);
+/* Make @from the (perhaps other) thread's. */
+void cxx_globals_give(const struct cxx_globals *from);
+
+#endif /* ROOST_LIB_CXX_GLOBALS_H */
