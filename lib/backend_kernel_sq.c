@@ -22,6 +22,7 @@
  * idle bit, full barrier, look at the rings; staging is: publish, full barrier
  * (S), look at the idle mask.  One of the two sees the other.
  */
+#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +80,7 @@ static bool make_room(struct worker *w)
 
 	while (kring_staged(r) > r->k.sq_mask) {
 		err = kring_enter(w, 0, 0, &outcome);
-		if (err < 0)
+		if (err < 0 && err != -EINTR)
 			return false;
 		if (outcome & ROOST_OUT_CQ_FULL)
 			kring_stash(w);

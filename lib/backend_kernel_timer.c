@@ -36,6 +36,7 @@
 #include <roost/types.h>
 
 #include "backend_kernel.h"
+#include "log.h"
 #include "timer.h"
 
 /* No deadline: those end at ROOST_MAX_DEADLINE, and ROOST_FOREVER is not it. */
@@ -95,7 +96,8 @@ static void arm(struct worker *w, struct wtimer *t, uint64_t wanted)
 	/* First the place: making room may take a system call. */
 	sqe = kring_stage(w);
 	if (!sqe)
-		return;
+		log_fatal("worker %u cannot arm a timer: the module is gone",
+			  w->index);
 	armed = lock(t);
 	if (armed <= wanted) {
 		unlock(t, armed);
