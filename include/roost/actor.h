@@ -116,6 +116,9 @@ int roost_sleep(uint64_t ns);
  * One unpark that came since the last park returned is remembered and makes
  * this one return at once.
  *
+ * A thread outside of the runtime does not keep it running: once the root has
+ * ended and all others wait for one another without a deadline, they are stopped.
+ *
  * Return: 0; -ETIMEDOUT; -ECANCELED.
  */
 int roost_park(uint64_t deadline);
