@@ -151,8 +151,8 @@ static void release_all(struct list_head *dead)
  * @flags:	of the entry
  *
  * If @completion still waits from before, the two become one: flags and events
- * are ORed (but MORE, which both must have), and the newer user_data counts.  The caller raises the event
- * counter and looks for a worker to wake.
+ * are ORed (but MORE, which both must have), and the newer user_data counts.
+ * The caller raises the event counter and looks for a worker to wake.
  *
  * Context: any, also hard irq.  Return: true if @completion now waits where it
  * did not before.

@@ -217,7 +217,7 @@ TEST_F(timer, extreme_deadlines)
 	uint64_t deadline, start;
 	struct roost_cqe cqe;
 	unsigned int i;
-	int stays = 0;
+	unsigned int stays = 0;
 
 	for (i = 0; i < n; i++) {
 		start = now_ns();
