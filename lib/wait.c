@@ -74,6 +74,7 @@ int wait_park(uint64_t deadline, bool forever)
 	}
 	inject_delay();
 	worker_suspend(endless ? INTENT_PARK_ENDLESS : INTENT_PARK);
+	inject_delay();
 	if (deadline <= ROOST_MAX_DEADLINE)
 		timer_unwant(s);
 	return result_of(slot_wait_outcome(s));
