@@ -137,13 +137,13 @@ TEST_F_TIMEOUT(herd, one_item_wakes_one, 300)
 		limit = now_ns() + wide(SEC);
 		while (self->h->taken <= i && now_ns() < limit)
 			;
-		ASSERT_GT(self->h->taken, i)
+		ASSERT_GT(self->h->taken + 0, i)
 			TH_LOG("the wake of round %lu was lost", i);
 	}
 	TH_LOG("%lu items, %lu left park", rounds, self->h->left_park);
-	EXPECT_LE(self->h->left_park, rounds + rounds / 5);
+	EXPECT_LE(self->h->left_park + 0, rounds + rounds / 5);
 	/* some take the next item before they sleep again, but not all */
-	EXPECT_GT(self->h->left_park, 0);
+	EXPECT_GT(self->h->left_park + 0, 0);
 }
 
 /* A completion that nobody in particular waits for wakes one worker. */
@@ -172,13 +172,13 @@ TEST_F_TIMEOUT(herd, one_event_wakes_one, 300)
 		 */
 		while (self->h->returned == before && now_ns() < limit)
 			;
-		ASSERT_GT(self->h->returned, before)
+		ASSERT_GT(self->h->returned + 0, before)
 			TH_LOG("round %lu woke nobody", i);
 		__atomic_exchange_n(&self->h->d.events[0], 0, __ATOMIC_SEQ_CST);
 		ASSERT_EQ(read(fd, &one, sizeof(one)), sizeof(one));
 	}
 	TH_LOG("%lu events, %lu left park", rounds, self->h->left_park);
-	EXPECT_LE(self->h->left_park, rounds + rounds / 5);
+	EXPECT_LE(self->h->left_park + 0, rounds + rounds / 5);
 }
 
 struct relay {
@@ -255,7 +255,7 @@ TEST_F_TIMEOUT(relay, needs_wake_flag, 300)
 				sched_yield();
 	}
 	pthread_join(thread, NULL);
-	EXPECT_EQ(r->head, r->rounds);
+	EXPECT_EQ(r->head + 0, r->rounds);
 	EXPECT_EQ(r->longest, 0);
 	EXPECT_EQ(stat_of(&r->d).timeouts, 0);
 	/* the last one may have found the consumer at its end */
