@@ -336,6 +336,42 @@ ACTOR_TEST(s1_19_the_role_is_given_on_before_a_resume, 2)
 	}
 }
 
+/*
+ * A worker takes the timekeeper's role and looks what there is to watch, while
+ * the other one arms the only timer and goes to sleep without a deadline.
+ */
+static _Atomic bool sleeper_done;
+
+static void parks_again(void *arg unused_arg)
+{
+	while (!atomic_load(&sleeper_done))
+		roost_park(ROOST_FOREVER);
+}
+
+static void unparks_and_sleeps(void *arg)
+{
+	unsigned long i, n = rounds(5000);
+
+	for (i = 0; i < n; i++) {
+		CHECK_EQ(roost_unpark(*(roost_pid *)arg), 0);
+		CHECK_EQ(roost_sleep(ROOST_USEC(100)), 0);
+	}
+	atomic_store(&sleeper_done, true);
+	CHECK_EQ(roost_unpark(*(roost_pid *)arg), 0);
+}
+
+ACTOR_TEST(s1_15_arming_races_with_the_timekeepers_last_look, 2)
+{
+	roost_pid parker, sleeper;
+
+	atomic_store(&sleeper_done, false);
+	parker = spawn(parks_again, NULL);
+	sleeper = spawn(unparks_and_sleeps, &parker);
+	/* Without deadlines: no other timer may make good for a lost one. */
+	CHECK_EQ(roost_join(sleeper, ROOST_FOREVER), 0);
+	CHECK_EQ(roost_join(parker, ROOST_FOREVER), 0);
+}
+
 ACTOR_TEST(s1_13_one_timer_wakes_one_worker, 8)
 {
 	struct roost_stats before, after;

@@ -227,6 +227,43 @@ ACTOR_TEST(s0_25_retire_never_loses_a_stop, 2)
 	}
 }
 
+/* An expiry that is handled late, at each point of the actor's way. */
+ACTOR_TEST(s0_23_a_late_expiry_ends_its_own_wait_only, 1)
+{
+	struct runtime *rt = runtime_self();
+	struct slot *s = worker_actor();
+	struct wtimer *t = &s->timer;
+	struct wait_ref ref = wait_begin();
+	uint64_t word;
+
+	/* As timer_want() leaves it, with a deadline that has passed. */
+	atomic_store(&t->epoch, ref.epoch);
+	atomic_store(&t->deadline, 1);
+	CHECK(wait_wake(rt, ref));
+	wait_retire();
+	/* Over, and the actor has not yet taken the deadline back. */
+	word = slot_load(s);
+	CHECK_EQ(timer_expired(rt, t, roost_now()), ROOST_FOREVER);
+	CHECK_EQ(slot_load(s), word);
+	/* The next wait has begun, and has stored nothing yet. */
+	ref = wait_begin();
+	word = slot_load(s);
+	CHECK_EQ(timer_expired(rt, t, roost_now()), ROOST_FOREVER);
+	CHECK_EQ(slot_load(s), word);
+	/* Wanted later: this is what must be armed. */
+	atomic_store(&t->epoch, ref.epoch);
+	atomic_store(&t->deadline, 1ULL << 62);
+	CHECK_EQ(timer_expired(rt, t, roost_now()), 1ULL << 62);
+	CHECK_EQ(slot_load(s), word);
+	/* And its own, which ends it. */
+	atomic_store(&t->deadline, 1);
+	CHECK_EQ(timer_expired(rt, t, roost_now()), ROOST_FOREVER);
+	CHECK_EQ(slot_wait_outcome(s), SLOT_TIMED_OUT);
+	CHECK(!wait_wake(rt, ref));
+	atomic_store(&t->deadline, ROOST_FOREVER);
+	wait_retire();
+}
+
 ACTOR_TEST(s0_20_many_wakes_while_running_one_requeue, 1)
 {
 	struct runtime *rt = runtime_self();
