@@ -372,6 +372,36 @@ ACTOR_TEST(s1_15_arming_races_with_the_timekeepers_last_look, 2)
 	CHECK_EQ(roost_join(parker, ROOST_FOREVER), 0);
 }
 
+/*
+ * Nobody is idle, so nobody keeps time: the worker that is left must see to the
+ * timers of the one that is lost.
+ */
+static void yields_until_slept(void *arg unused_arg)
+{
+	uint64_t limit = roost_after(ROOST_SEC(25));
+
+	while (!atomic_load(&slept) && roost_now() < limit)
+		roost_yield();
+}
+
+ACTOR_TEST(s1_16_a_busy_sibling_fires_the_timers_of_a_lost_worker, 2)
+{
+	int i;
+
+	for (i = 0; i < 20 && !tap_failed(); i++) {
+		roost_pid pid[4];
+		int k;
+
+		atomic_store(&slept, false);
+		pid[0] = spawn(yields_until_slept, NULL);
+		pid[1] = spawn(short_sleep, NULL);
+		pid[2] = spawn(hog, NULL);
+		pid[3] = spawn(yields_until_slept, NULL);
+		for (k = 0; k < 4; k++)
+			join(pid[k]);
+	}
+}
+
 ACTOR_TEST(s1_13_one_timer_wakes_one_worker, 8)
 {
 	struct roost_stats before, after;
