@@ -121,6 +121,17 @@ ROOST_TEST(an_overflow_is_fatal_by_default)
 	CHECK(KILLED_BY(in_child(overflow_child, NULL), SIGSEGV));
 }
 
+/* Pages of this process: of address space, and in memory. */
+static void memory_in_use(long *virtual, long *resident)
+{
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	if (!f || fscanf(f, "%ld %ld", virtual, resident) != 2)
+		*virtual = *resident = -1;
+	if (f)
+		fclose(f);
+}
+
 static void parks(void *arg unused_arg)
 {
 	roost_park(ROOST_FOREVER);
@@ -130,6 +141,7 @@ static void parks(void *arg unused_arg)
 static void exhaust(void *arg)
 {
 	int want = *(int *)arg, err, more, i;
+	long mapped[2], ignored;
 	roost_pid *pid = calloc(200000, sizeof(*pid));
 	int n = 0;
 
@@ -146,9 +158,13 @@ static void exhaust(void *arg)
 	for (more = 0; more < 50; more++)
 		if (roost_spawn(parks, NULL, &pid[more]))
 			_exit(3);
+	memory_in_use(&mapped[0], &ignored);
 	for (i = 0; i < 3 * 16384; i++)
 		if (roost_spawn(parks, NULL, NULL) != want)
-			break;
+			_exit(4);
+	memory_in_use(&mapped[1], &ignored);
+	if (mapped[1] - mapped[0] > (100L << 20) / PAGE)
+		_exit(5);
 	fprintf(stderr, "had %d\n", n);
 	_exit(0);
 }
@@ -156,7 +172,7 @@ static void exhaust(void *arg)
 static void exhaust_address_space(void *arg unused_arg)
 {
 	struct roost_config config = {
-		.workers = 1, .stack_size = STACK_SIZE, .max_actors = 100000,
+		.workers = 1, .stack_size = STACK_SIZE, .max_actors = 20000,
 	};
 	int want = -ENOMEM;
 
@@ -193,7 +209,7 @@ static long read_number(const char *path)
 static void exhaust_mappings(void *arg unused_arg)
 {
 	struct roost_config config = {
-		.workers = 1, .stack_size = 16384, .max_actors = 150000,
+		.workers = 1, .stack_size = 16384, .max_actors = 60000,
 	};
 	int want = -ENOMEM;
 
@@ -208,23 +224,12 @@ ROOST_TEST(s3_68_no_mappings_is_an_error_that_names_the_limit)
 
 	if (SANITIZED)
 		SKIP("sanitizers need mappings themselves");
-	if (limit < 0 || limit > 200000)
+	if (limit < 0 || limit > 100000)
 		SKIP("vm.max_map_count cannot be met with a few actors");
 	status = in_child_stderr(exhaust_mappings, NULL, text, sizeof(text));
 	CHECK_MSG(EXITED(status, 0), "status 0x%x", status);
 	CHECK_MSG(strstr(text, "vm.max_map_count"), "message: %s", text);
 	CHECK_MSG(strstr(text, "had "), "message: %s", text);
-}
-
-/* Pages of this process: of address space, and in memory. */
-static void memory_in_use(long *virtual, long *resident)
-{
-	FILE *f = fopen("/proc/self/statm", "r");
-
-	if (!f || fscanf(f, "%ld %ld", virtual, resident) != 2)
-		*virtual = *resident = -1;
-	if (f)
-		fclose(f);
 }
 
 static _Atomic int standing;
