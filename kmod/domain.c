@@ -333,33 +333,34 @@ domain_alloc(const struct roost_domain_params *params)
 	init_llist_head(&domain->reap);
 	domain->tick_shift = params->tick_shift;
 
-	ret = alloc_shared(domain, params);
-	if (ret)
-		goto free_domain;
-	init_control(domain, params);
-	ret = roost_timeout_table(domain, params->nr_timers);
-	if (ret)
-		goto free_shared;
-	ret = roost_poll_table(domain, params->nr_polls);
-	if (ret)
-		goto free_timers;
-
+	/*
+	 * First of all, since it gives up if a signal is pending: whoever tries
+	 * again after each signal must not have to do it all again.
+	 */
 	domain->mm = current->mm;
 	domain->files = current->files;
 	domain->notifier.ops = &domain_mm_ops;
 	ret = mmu_notifier_register(&domain->notifier, domain->mm);
 	if (ret)
-		goto free_polls;
+		goto free_domain;
 	domain->tgid = get_pid(task_tgid(current));
+
+	ret = alloc_shared(domain, params);
+	if (ret)
+		goto put_domain;
+	init_control(domain, params);
+	ret = roost_timeout_table(domain, params->nr_timers);
+	if (ret)
+		goto put_domain;
+	ret = roost_poll_table(domain, params->nr_polls);
+	if (ret)
+		goto put_domain;
 	return domain;
 
-free_polls:
-	roost_table_free(&domain->polls);
-free_timers:
-	roost_table_free(&domain->timers);
-free_shared:
-	roost_region_free(&domain->events_region);
-	roost_region_free(&domain->control_region);
+put_domain:
+	/* Knows how to free what there is of it. */
+	roost_domain_put(domain);
+	return ERR_PTR(ret);
 free_domain:
 	mutex_destroy(&domain->mutex);
 	kfree(domain);

@@ -550,4 +550,56 @@ TEST_F(regress, time_namespace)
 	}
 }
 
+struct pest {
+	pid_t victim;
+	_Atomic bool stop;
+};
+
+static void ignore(int sig)
+{
+	(void)sig;
+}
+
+static void *send_signals(void *arg)
+{
+	struct pest *pest = arg;
+
+	while (!pest->stop) {
+		syscall(SYS_tgkill, getpid(), pest->victim, SIGUSR1);
+		usleep(200);
+	}
+	return NULL;
+}
+
+/*
+ * Creation gives up if a signal is pending.  Who is hit by one every now and
+ * then, and tries again each time, must get there: also where the domain is so
+ * large that making it takes longer than that.
+ */
+TEST_F_TIMEOUT(regress, large_domain_under_signals, 120)
+{
+	struct sigaction sa = { .sa_handler = ignore };
+	struct pest pest = { .victim = (pid_t)syscall(SYS_gettid) };
+	unsigned int tries = 0, i;
+	pthread_t thread;
+	struct dom d;
+	int ret;
+
+	ASSERT_EQ(sigaction(SIGUSR1, &sa, NULL), 0);
+	ASSERT_EQ(pthread_create(&thread, NULL, send_signals, &pest), 0);
+	for (i = 0; i < 5; i++) {
+		do {
+			ret = dom_make(&d, 16384, 1U << 20);
+		} while (ret == -EINTR && ++tries < 500);
+		ASSERT_EQ(ret, 0)
+			TH_LOG("domain %u, %u tries", i, tries);
+		munmap(d.control, d.params.control_size);
+		munmap(d.events, d.params.events_size);
+		close(d.fd);
+	}
+	pest.stop = true;
+	pthread_join(thread, NULL);
+	EXPECT_LT(tries, 100);
+}
+
 TEST_HARNESS_MAIN
