@@ -7,6 +7,7 @@
  * armed will complete with memory of its own, or no completion is wanted.
  */
 #include <linux/nospec.h>
+#include <linux/poll.h>
 
 #include "domain.h"
 #include "op.h"
@@ -15,6 +16,12 @@
 #include "ring.h"
 #include "timeout.h"
 #include "worker.h"
+
+/* What can be waited for; POLLNVAL and what comes later cannot. */
+#define POLL_EVENTS	((__force u32)(EPOLLIN | EPOLLPRI | EPOLLOUT | \
+				       EPOLLERR | EPOLLHUP | EPOLLRDNORM | \
+				       EPOLLRDBAND | EPOLLWRNORM | \
+				       EPOLLWRBAND | EPOLLMSG | EPOLLRDHUP))
 
 /* What a submission completes with at once. */
 struct result {
@@ -160,7 +167,6 @@ static const struct op_def ops[ROOST_OP_NR] = {
 	},
 };
 
-/* Events are 16 bits wide on all architectures. */
 static bool fields_valid(const struct op_def *def, const struct roost_sqe *sqe)
 {
 	if (sqe->flags & ~def->flags)
@@ -170,7 +176,7 @@ static bool fields_valid(const struct op_def *def, const struct roost_sqe *sqe)
 	    (sqe->events && !def->takes_events) ||
 	    (sqe->worker && !def->takes_worker))
 		return false;
-	if (sqe->events > U16_MAX || sqe->reserved0)
+	if (sqe->events & ~POLL_EVENTS || sqe->reserved0)
 		return false;
 	return !memchr_inv(sqe->reserved, 0, sizeof(sqe->reserved));
 }

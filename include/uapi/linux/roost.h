@@ -240,7 +240,8 @@ struct roost_enter {
  * @fd:		POLL_ADD: the file; zero otherwise
  * @op_id:	index and sequence; NOP and WAKE: any value, handed back
  * @deadline:	TIMER_SET: when, at most ROOST_MAX_DEADLINE (-EINVAL beyond)
- * @events:	POLL_ADD: POLL* bits wanted (HUP and ERR always are)
+ * @events:	POLL_ADD: POLL* bits wanted (HUP and ERR always are), -EINVAL
+ *		for bits that poll(2) does not know, and for POLLNVAL
  * @worker:	WAKE: the worker's index
  * @reserved:	zero
  *
