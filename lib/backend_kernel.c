@@ -33,11 +33,9 @@ static uint32_t tick_shift(const struct roost_config *c)
 	return shift > ROOST_MAX_TICK_SHIFT ? ROOST_MAX_TICK_SHIFT : shift;
 }
 
-/* What the module's limits leave of the knobs. */
-static int fit(struct runtime *rt, const struct roost_info *info)
+/* What cannot be had for less is refused. */
+static int check_limits(struct runtime *rt, const struct roost_info *info)
 {
-	struct fd_table *fds = rt->fds;
-
 	if (rt->config.workers > info->max_workers) {
 		log_line("workers: %u wanted, the module allows %u",
 			 rt->config.workers, info->max_workers);
@@ -48,19 +46,27 @@ static int fit(struct runtime *rt, const struct roost_info *info)
 			 rt->config.max_actors, info->max_timers);
 		return -EINVAL;
 	}
-	if (rt->config.max_fds > info->max_polls) {
-		log_line("max_fds: %u wanted, %u used (the module's max_polls)",
-			 rt->config.max_fds, info->max_polls);
-		rt->config.max_fds = info->max_polls;
-		fds->max_fds = info->max_polls;
-	}
 	return 0;
+}
+
+/* Once the backend is sure to run: another must not inherit the limit. */
+static void lower_max_fds(struct runtime *rt, const struct roost_info *info)
+{
+	struct fd_table *fds = rt->fds;
+
+	if (rt->config.max_fds <= info->max_polls)
+		return;
+	log_line("max_fds: %u wanted, %u used (the module's max_polls)",
+		 rt->config.max_fds, info->max_polls);
+	rt->config.max_fds = info->max_polls;
+	fds->max_fds = info->max_polls;
 }
 
 static int kernel_start(struct runtime *rt)
 {
 	struct kbackend *kb;
 	struct roost_info info;
+	uint32_t nr_polls;
 	int dev, err;
 
 	dev = kapi_open();
@@ -72,7 +78,7 @@ static int kernel_start(struct runtime *rt)
 		err = -ENODEV;
 		goto close_dev;
 	}
-	err = fit(rt, &info);
+	err = check_limits(rt, &info);
 	if (err < 0)
 		goto close_dev;
 
@@ -81,15 +87,17 @@ static int kernel_start(struct runtime *rt)
 		err = -ENOMEM;
 		goto close_dev;
 	}
+	nr_polls = rt->config.max_fds < info.max_polls ? rt->config.max_fds :
+							 info.max_polls;
 	err = kapi_domain_create(dev, tick_shift(&rt->config),
-				 rt->config.max_actors, rt->config.max_fds,
-				 &kb->domain);
+				 rt->config.max_actors, nr_polls, &kb->domain);
 	if (err < 0) {
 		free(kb);
 		goto close_dev;
 	}
 	rt->backend_data = kb;
 	rt->control = kb->domain.control;
+	lower_max_fds(rt, &info);
 	err = 0;
 close_dev:
 	close(dev);
