@@ -543,7 +543,7 @@ ROOST_TEST(outside_of_an_actor)
 	CHECK_EQ(roost_socket(AF_INET, SOCK_STREAM, 0), -EPERM);
 }
 
-static void beyond_max_fds(void *arg __unused_arg)
+static void beyond_max_fds(void *arg unused_arg)
 {
 	char c;
 	int p[2];
@@ -875,7 +875,7 @@ ACTOR_TEST(stop_ends_a_wait, 2)
 }
 
 /* Once stopped, no call waits, not even for what is there; closing works. */
-static void call_when_stopped(void *arg __unused_arg)
+static void call_when_stopped(void *arg unused_arg)
 {
 	int p[2];
 	char c;
@@ -1015,7 +1015,7 @@ static void touch_all_at_once(unsigned int number)
 	}
 }
 
-static void touch_chunks(void *arg __unused_arg)
+static void touch_chunks(void *arg unused_arg)
 {
 	unsigned int number;
 

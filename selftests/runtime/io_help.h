@@ -1,59 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * io_help.h - what the tests of descriptors share.
- *
- * ACTOR_TEST(name, workers) is a ROOST_TEST whose body is the root actor of a
- * run.  A test that hangs is ended by SIGALRM, and so is the program.
+ * io_help.h - what the tests of descriptors share, on top of run.h.
  */
 #ifndef ROOST_SELFTESTS_RUNTIME_IO_HELP_H
 #define ROOST_SELFTESTS_RUNTIME_IO_HELP_H
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <roost/roost.h>
-
-#include "../unit/tap.h"
-
-#ifndef TEST_LIMIT_S
-#define TEST_LIMIT_S	100
-#endif
+#include "run.h"
 
 /* Long enough for an actor on another worker to have parked. */
 #define SETTLE_NS	ROOST_MSEC(20)
 /* A wait that should have ended is given up after this. */
 #define GIVE_UP_NS	ROOST_SEC(5)
-
-#define __unused_arg	__attribute__((unused))
-
-static inline void run_with(const struct roost_config *config, roost_fn root,
-			    void *arg)
-{
-	alarm(TEST_LIMIT_S);
-	CHECK_EQ(roost_run(config, root, arg), 0);
-	alarm(0);
-}
-
-static inline void run_actors(unsigned int workers, roost_fn root, void *arg)
-{
-	struct roost_config config = { .workers = workers };
-
-	run_with(&config, root, arg);
-}
-
-#define ACTOR_TEST(test_name, nr_workers)				\
-	static void actor_##test_name(void *arg);			\
-	ROOST_TEST(test_name)						\
-	{								\
-		run_actors(nr_workers, actor_##test_name, NULL);	\
-	}								\
-	static void actor_##test_name(void *arg __unused_arg)
 
 static inline void settle(void)
 {

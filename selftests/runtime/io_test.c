@@ -831,12 +831,12 @@ ACTOR_TEST(other_files, 1)
 
 static _Atomic int nr_sigpipe;
 
-static void count_sigpipe(int sig __unused_arg)
+static void count_sigpipe(int sig unused_arg)
 {
 	nr_sigpipe++;
 }
 
-static void write_to_the_closed(void *arg __unused_arg)
+static void write_to_the_closed(void *arg unused_arg)
 {
 	struct iovec iov[2] = { { "a", 1 }, { "b", 1 } };
 	sigset_t set, old, pending;
