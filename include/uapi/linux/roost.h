@@ -44,6 +44,7 @@
 #define ROOST_FEAT_POLL		(1ULL << 1)	/* POLL_ADD, POLL_REMOVE */
 #define ROOST_FEAT_MULTISHOT	(1ULL << 2)	/* ROOST_POLL_MULTISHOT */
 #define ROOST_FEAT_SYNC_WAKE	(1ULL << 3)	/* ROOST_WAKE_SYNC */
+#define ROOST_FEAT_IO		(1ULL << 4)	/* RECV and the other I/O ops */
 
 /**
  * struct roost_info - what this module can do (ROOST_IOC_INFO)
@@ -55,6 +56,8 @@
  * @max_timers:		out: largest roost_domain_params.nr_timers
  * @max_polls:		out: largest roost_domain_params.nr_polls
  * @ops:		out: bit n is set if opcode n is known
+ * @max_ios:		out: largest roost_domain_params.nr_ios
+ * @max_files:		out: largest roost_domain_params.nr_files
  * @reserved:		zero
  */
 struct roost_info {
@@ -66,21 +69,28 @@ struct roost_info {
 	__u32	max_timers;
 	__u32	max_polls;
 	__u64	ops;
-	__u64	reserved[3];
+	__u32	max_ios;
+	__u32	max_files;
+	__u64	reserved[2];
 };
 
 /**
  * struct roost_domain_params - a new domain (ROOST_IOC_CREATE_DOMAIN)
- * @flags:	zero
+ * @flags:	ROOST_DOMAIN_* bits
  * @tick_shift:	log2 of the timing wheel's tick in ns; 0: the default of 16
  * @nr_timers:	timer indices are 0 .. nr_timers - 1
  * @nr_polls:	poll indices are 0 .. nr_polls - 1
  * @features:	out: ROOST_FEAT_* bits of this domain
  * @control_size: out: bytes to map at ROOST_OFF_CONTROL of the domain fd
  * @events_size: out: bytes to map at ROOST_OFF_EVENTS, 0 without polls
+ * @nr_ios:	I/O indices are 0 .. nr_ios - 1
+ * @nr_files:	files are registered under the numbers 0 .. nr_files - 1
  * @reserved:	zero
  *
- * The ioctl returns the domain's file descriptor, close-on-exec.
+ * The ioctl returns the domain's file descriptor, close-on-exec.  @features
+ * lacks ROOST_FEAT_IO if I/O in the ring is turned off, by
+ * ROOST_DOMAIN_NO_IO or for all domains (the module's parameter ring_io);
+ * every I/O op is refused with -EACCES then.
  */
 struct roost_domain_params {
 	__u32	flags;
@@ -90,8 +100,12 @@ struct roost_domain_params {
 	__u64	features;
 	__u32	control_size;
 	__u32	events_size;
-	__u64	reserved[2];
+	__u32	nr_ios;
+	__u32	nr_files;
+	__u64	reserved[3];
 };
+
+#define ROOST_DOMAIN_NO_IO	(1U << 0)	/* refuse I/O in the ring */
 
 /**
  * struct roost_worker_params - a new worker (ROOST_IOC_CREATE_WORKER)
@@ -214,7 +228,7 @@ struct roost_enter {
 
 /*
  * Operations.  An op is named by its op id: the index in its class (timers or
- * polls) in the low half, a sequence number in the high half.  For each index
+ * polls, I/O ops, files) in the low half, a sequence number in the high half.  For each index
  * the kernel keeps the highest sequence it has seen, by wrapping difference:
  * SET and ADD want a higher one, CANCEL and REMOVE a higher one or the same,
  * and anything older completes with -ESTALE, so that two rings cannot reorder
@@ -227,7 +241,16 @@ struct roost_enter {
 #define ROOST_OP_POLL_ADD	4	/* arm, or replace what is armed */
 #define ROOST_OP_POLL_REMOVE	5
 #define ROOST_OP_WAKE		6	/* wake the worker in @worker */
-#define ROOST_OP_NR		7
+#define ROOST_OP_RECV		7	/* recv(2) */
+#define ROOST_OP_SEND		8	/* send(2) */
+#define ROOST_OP_RECVMSG	9	/* recvmsg(2), @addr is a struct msghdr */
+#define ROOST_OP_SENDMSG	10	/* sendmsg(2), @addr is a struct msghdr */
+#define ROOST_OP_READ		11	/* read(2), pread(2) */
+#define ROOST_OP_WRITE		12	/* write(2), pwrite(2) */
+#define ROOST_OP_SEND_RECV	13	/* send all of one buffer, then receive */
+#define ROOST_OP_CANCEL		14	/* end an I/O op */
+#define ROOST_OP_FILE_REMOVE	15	/* forget a registered file */
+#define ROOST_OP_NR		16
 /* Never used: a module cannot call the security hooks of these. */
 #define ROOST_OP_ACCEPT_RESERVED	62
 #define ROOST_OP_CONNECT_RESERVED	63
@@ -237,13 +260,21 @@ struct roost_enter {
  * @opcode:	ROOST_OP_*
  * @flags:	ROOST_SQE_* bits
  * @reserved0:	zero
- * @fd:		POLL_ADD: the file; zero otherwise
+ * @fd:		POLL_ADD and I/O: the file; zero otherwise
  * @op_id:	index and sequence; NOP and WAKE: any value, handed back
- * @deadline:	TIMER_SET: when, at most ROOST_MAX_DEADLINE (-EINVAL beyond)
+ * @deadline:	TIMER_SET: when, at most ROOST_MAX_DEADLINE (-EINVAL beyond).
+ *		I/O: the op ends with -ETIMEDOUT then; 0: no deadline
  * @events:	POLL_ADD: POLL* bits wanted (HUP and ERR always are), -EINVAL
  *		for bits that poll(2) does not know, and for POLLNVAL
  * @worker:	WAKE: the worker's index
- * @reserved:	zero
+ * @addr:	I/O: the buffer, or the struct msghdr
+ * @addr2:	SEND_RECV: the buffer to receive into
+ * @offset:	READ, WRITE: where in the file; ROOST_OFFSET_NONE for files
+ *		without positions
+ * @len:	I/O: bytes at @addr; zero for RECVMSG and SENDMSG
+ * @len2:	SEND_RECV: bytes at @addr2
+ * @msg_flags:	I/O on sockets: MSG_* bits; SEND_RECV: for the sending
+ * @file_seq:	I/O with ROOST_SQE_FILE: which file of that number is meant
  *
  * TIMER_SET on an armed index moves the timer: one completion comes, with the
  * newest sequence.  The timer never fires early, and at most one tick late
@@ -256,6 +287,44 @@ struct roost_enter {
  *
  * POLL_ADD looks at the file once armed, so what is ready already completes at
  * once.  One-shot unless ROOST_POLL_MULTISHOT is among @flags.
+ *
+ * I/O ops are tried without blocking, whatever the state of the file's
+ * O_NONBLOCK, and are tried again whenever the file says that it is worth it,
+ * by the ENTER of any worker, until there is a result: bytes, perhaps fewer
+ * than asked for, 0 at the end, or -errno.  MSG_NOSIGNAL is implied.  With
+ * MSG_DONTWAIT in @msg_flags, MSG_OOB or MSG_ERRQUEUE an op is tried once, and
+ * -EAGAIN is a result.  The buffers belong to the op until its completion, and
+ * are not touched afterwards.  Each op that is accepted completes once, under
+ * its op id with kind ROOST_CQE_IO, in the ring of the worker that tried it
+ * last.  Refused, in the same way:
+ *  - -EBUSY: the index has an op that is not done, or whose completion was not
+ *    delivered yet;
+ *  - -EACCES: I/O in the ring is turned off, or the caller is under seccomp;
+ *  - -EOPNOTSUPP: this file or these flags cannot be used in this way: neither
+ *    a socket nor a file that knows how not to block, a pipe or terminal to
+ *    write to (SIGPIPE), MSG_WAITALL, MSG_ZEROCOPY, MSG_FASTOPEN, positions
+ *    where ROOST_OFFSET_NONE was given;
+ *  - -ELOOP: a roost, epoll or io_uring file;
+ *  - -ENOTSOCK: no socket, for an op that needs one.
+ * No order is promised between ops.
+ *
+ * SEND_RECV sends all of @addr and then receives into @addr2.  Its result is
+ * that of the receiving; if sending failed, or could not go on after a part, it
+ * is that of the sending, with ROOST_CQE_SEND, and nothing was received.
+ *
+ * CANCEL ends the I/O op with that op id, which then completes with -ECANCELED,
+ * or with what came first.  One that has not been seen yet (it waits in another
+ * ring) completes with -ECANCELED at once, and with -ESTALE when it comes.  One
+ * that is done gives -ENOENT with kind ROOST_CQE_CANCEL, unless
+ * ROOST_SQE_QUIET.
+ *
+ * ROOST_SQE_FILE: the file is looked up under its number when an op first comes
+ * with a @file_seq higher than those before it (by wrapping difference), and
+ * then stays registered and watched until FILE_REMOVE, whatever becomes of the
+ * descriptor.  An op with an older @file_seq, or with that of a file that was
+ * removed, gets -ESTALE.  FILE_REMOVE takes number and sequence as op id, ends
+ * the ops that wait for the file with -ECANCELED, and completes with kind
+ * ROOST_CQE_FILE, unless ROOST_SQE_QUIET.
  */
 struct roost_sqe {
 	__u8	opcode;
@@ -266,10 +335,21 @@ struct roost_sqe {
 	__u64	deadline;
 	__u32	events;
 	__u32	worker;
-	__u64	reserved[4];
+	__u64	addr;
+	union {
+		__u64	addr2;
+		__u64	offset;
+	};
+	__u32	len;
+	__u32	len2;
+	__u32	msg_flags;
+	__u32	file_seq;
 };
 
+#define ROOST_OFFSET_NONE	(~(__u64)0)
+
 #define ROOST_SQE_QUIET		(1U << 0)	/* CANCEL and REMOVE only */
+#define ROOST_SQE_FILE		(1U << 2)	/* I/O only: registered file */
 /*
  * POLL_ADD only: stay armed.  Each wake-up ORs its events into the op's word
  * of the events array (ROOST_OFF_EVENTS, indexed like the polls) and completes
@@ -284,7 +364,7 @@ struct roost_sqe {
 /**
  * struct roost_cqe - one completion
  * @user_data:	the op id
- * @res:	0 or poll events; or -errno
+ * @res:	0, bytes or poll events; or -errno
  * @flags:	kind in the low byte, then ROOST_CQE_* bits
  */
 struct roost_cqe {
@@ -299,10 +379,14 @@ struct roost_cqe {
 #define ROOST_CQE_POLL		2U
 #define ROOST_CQE_CANCEL	3U	/* a cancel that found nothing to end */
 #define ROOST_CQE_WAKE		4U
+#define ROOST_CQE_IO		5U
+#define ROOST_CQE_FILE		6U
 
 #define ROOST_CQE_MORE		(1U << 8)	/* the op is still armed */
 #define ROOST_CQE_HINT		(1U << 9)	/* woken without events: look */
 #define ROOST_CQE_REPLACED	(1U << 10)	/* an older undelivered one fell */
+#define ROOST_CQE_SEND		(1U << 11)	/* SEND_RECV: sending ended it */
+#define ROOST_CQE_TRUNC		(1U << 12)	/* a datagram was cut off */
 
 static inline __u64 roost_op_id(__u32 index, __u32 sequence)
 {
@@ -334,6 +418,8 @@ static inline __u32 roost_op_sequence(__u64 op_id)
  * @cq_ready:	one bit a worker.  Kernel: set after a completion was posted to
  *		that worker's CQ.  Users: cleared with an atomic fetch-and
  *		before the CQ is drained.
+ * @io_ready:	kernel: how many I/O ops wait for an ENTER of some worker to
+ *		carry them out
  *
  * The kernel trusts none of this: a process that scribbles here can lose its
  * own wake-ups and nothing else.
@@ -359,6 +445,11 @@ struct roost_control {
 	__u64	cq_ready[ROOST_MASK_WORDS];
 	/* private: */
 	__u64	pad3[8 - ROOST_MASK_WORDS];
+	/* public: */
+
+	__u32	io_ready;
+	/* private: */
+	__u32	pad4[15];
 	/* public: */
 };
 
@@ -433,6 +524,11 @@ struct roost_worker_page {
  * @polls_fired:	out: poll completions from a wait queue
  * @polls_removed:	out: polls ended by POLL_REMOVE or replaced
  * @hrtimer_starts:	out: times that a hardware timer was programmed
+ * @ios_started:	out: I/O ops accepted
+ * @ios_waited:		out: times that an I/O op had to wait for its file
+ * @ios_done:		out: I/O ops that completed
+ * @ios_pending:	out: I/O ops that are not done now
+ * @files:		out: registered files now
  * @reserved:		zero
  */
 struct roost_domain_stat {
@@ -460,7 +556,12 @@ struct roost_domain_stat {
 	__u64	polls_fired;
 	__u64	polls_removed;
 	__u64	hrtimer_starts;
-	__u64	reserved[5];
+	__u64	ios_started;
+	__u64	ios_waited;
+	__u64	ios_done;
+	__u32	ios_pending;
+	__u32	files;
+	__u64	reserved[4];
 };
 
 #define ROOST_IOC_MAGIC		0xBD
