@@ -22,21 +22,17 @@
  * outlive all that is a completion that waits for a place in the ring: it has a
  * reference.
  *
- * Queues that die before their file (POLLFREE: signalfd, binder): the callback
- * unhooks its own entry and stores NULL to its head with release, as the last
- * thing it does with the object; who unhooks loads head with acquire, under
- * RCU, which keeps the queue's memory while its lock is taken.
+ * Queues that die before their file (POLLFREE): see hook.c.
  */
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/poll.h>
-#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "dev.h"
 #include "domain.h"
+#include "hook.h"
 #include "park.h"
 #include "poll.h"
 #include "ring.h"
@@ -45,9 +41,6 @@
 unsigned int roost_max_polls = 1U << 20;
 module_param_named(max_polls, roost_max_polls, uint, 0644);
 MODULE_PARM_DESC(max_polls, "largest number of polls a domain may have");
-
-/* A file may have a queue for reading and one for writing. */
-#define MAX_QUEUES	2
 
 /* In roost_poll.seen, beside events and ROOST_EVENT_HINT: POLLFREE came. */
 #define SEEN_FREE	BIT(30)
@@ -83,18 +76,6 @@ struct roost_poll_op {
 };
 
 /**
- * struct roost_poll_entry - one hook
- * @wait:	in the queue @head
- * @head:	NULL if it is not hooked any more; see above
- * @poll:	what it belongs to; constant
- */
-struct roost_poll_entry {
-	struct wait_queue_entry wait;
-	struct wait_queue_head *head;
-	struct roost_poll *poll;
-};
-
-/**
  * struct roost_poll - one POLL_ADD
  * @completion:	completions that wait for a place; its reference count is the
  *		object's
@@ -107,8 +88,7 @@ struct roost_poll_entry {
  * @replaced:	completions of an older object were dropped for this one
  * @state:	enum poll_state
  * @seen:	events that came, ROOST_EVENT_HINT, SEEN_FREE
- * @nr:		entries in use
- * @entries:	the hooks
+ * @hook:	in the file's wait queues
  */
 struct roost_poll {
 	struct roost_completion completion;
@@ -121,8 +101,7 @@ struct roost_poll {
 	bool replaced;
 	atomic_t state;
 	atomic_t seen;
-	u32 nr;
-	struct roost_poll_entry entries[MAX_QUEUES];
+	struct roost_hook hook;
 };
 
 static struct kmem_cache *poll_cache;
@@ -209,32 +188,31 @@ static void deliver(struct roost_poll *poll, u32 seen)
 		post(poll, seen, ROOST_CQE_MORE);
 }
 
-/* The queue goes before the file; see the head of this file. */
-static void queue_dies(struct roost_poll_entry *entry)
+/* The queue goes before the file; see hook.c. */
+static void queue_dies(struct roost_hook_entry *entry, struct roost_poll *poll)
 {
-	struct roost_poll *poll = entry->poll;
 	u32 seen = (__force u32)(EPOLLHUP | EPOLLERR) | SEEN_FREE;
 
-	list_del_init(&entry->wait.entry);
+	roost_hook_leave(entry);
 	/* Full barrier; pairs with the one in settle(). */
 	atomic_fetch_or(seen, &poll->seen);
 	if (claim(poll, POLL_FIRED))
 		finish(poll, seen);
-	/* The object may be gone after this; pairs with unhook_entry(). */
-	smp_store_release(&entry->head, NULL);
+	/* The object may be gone after this. */
+	roost_hook_let_go(entry);
 }
 
 static int poll_callback(struct wait_queue_entry *wait, unsigned int mode,
 			 int sync, void *key)
 {
-	struct roost_poll_entry *entry =
-		container_of(wait, struct roost_poll_entry, wait);
-	struct roost_poll *poll = entry->poll;
+	struct roost_hook_entry *entry = roost_hook_entry(wait);
+	struct roost_poll *poll = container_of(entry->hook, struct roost_poll,
+					       hook);
 	__poll_t mask = key_to_poll(key);
 	u32 seen;
 
 	if (mask & POLLFREE) {
-		queue_dies(entry);
+		queue_dies(entry, poll);
 		return 0;
 	}
 	if (mask && !(mask & poll->events))
@@ -252,31 +230,6 @@ static int poll_callback(struct wait_queue_entry *wait, unsigned int mode,
 	return 0;
 }
 
-static void unhook_entry(struct roost_poll_entry *entry)
-{
-	struct wait_queue_head *head;
-
-	rcu_read_lock();
-	/* Pairs with the release in queue_dies(). */
-	head = smp_load_acquire(&entry->head);
-	if (head) {
-		spin_lock_irq(&head->lock);
-		list_del_init(&entry->wait.entry);
-		entry->head = NULL;
-		spin_unlock_irq(&head->lock);
-	}
-	rcu_read_unlock();
-}
-
-/* By the owner: no callback runs after this. */
-static void unhook(struct roost_poll *poll)
-{
-	u32 i;
-
-	for (i = 0; i < poll->nr; i++)
-		unhook_entry(&poll->entries[i]);
-}
-
 /*
  * End an object that was taken out of its op.  @drop: take back a completion
  * that was not delivered yet, even the final one; *dropped tells.  Returns true
@@ -292,7 +245,7 @@ static bool end(struct roost_poll *poll, bool drop, bool *dropped)
 		atomic64_inc(&domain->polls_removed);
 	atomic_dec(&domain->polls_armed);
 	/* No callback posts from here on, but one may be about to unhook. */
-	unhook(poll);
+	roost_hook_del(&poll->hook);
 	/* A completion with MORE must not come after the end is reported. */
 	if (was_armed || drop)
 		*dropped = roost_cq_take_back(poll->home, &poll->completion);
@@ -339,48 +292,6 @@ void roost_poll_reap(struct roost_domain *domain)
 	}
 }
 
-struct poll_arm {
-	poll_table table;
-	struct roost_poll *poll;
-	int error;
-};
-
-static void queue_proc(struct file *file, struct wait_queue_head *head,
-		       poll_table *table)
-{
-	struct poll_arm *arm = container_of(table, struct poll_arm, table);
-	struct roost_poll *poll = arm->poll;
-	struct roost_poll_entry *entry;
-
-	if (poll->nr == MAX_QUEUES) {
-		arm->error = -EINVAL;
-		return;
-	}
-	entry = &poll->entries[poll->nr++];
-	entry->poll = poll;
-	entry->head = head;
-	init_waitqueue_func_entry(&entry->wait, poll_callback);
-	/* From here on callbacks may run. */
-	add_wait_queue(head, &entry->wait);
-}
-
-/*
- * Files of the same kind as ours could be waited for in circles; their
- * callbacks would nest without bound, and references would never end.
- * Eventpoll and io_uring do not export their operations, but name their inodes.
- */
-static bool file_nests(const struct file *file)
-{
-	const char *name = file->f_path.dentry->d_name.name;
-
-	if (roost_dev_file(file) || roost_domain_file(file) ||
-	    roost_worker_file(file))
-		return true;
-	if (strcmp(file->f_path.dentry->d_sb->s_type->name, "anon_inodefs"))
-		return false;
-	return !strcmp(name, "[eventpoll]") || !strcmp(name, "[io_uring]");
-}
-
 static struct file *get_pollable(int fd)
 {
 	struct file *file = fget(fd);
@@ -388,7 +299,7 @@ static struct file *get_pollable(int fd)
 
 	if (!file)
 		return ERR_PTR(-EBADF);
-	if (file_nests(file))
+	if (roost_hook_nests(file))
 		ret = -ELOOP;
 	else if (!file_can_poll(file))
 		ret = -EPERM;
@@ -422,6 +333,7 @@ static struct roost_poll *make_poll(struct roost_worker *worker,
 	poll->events = demangle_poll(sqe->events) | EPOLLERR | EPOLLHUP;
 	poll->multishot = sqe->flags & ROOST_POLL_MULTISHOT;
 	atomic_set(&poll->state, POLL_ARMING);
+	roost_hook_init(&poll->hook, poll_callback);
 	return poll;
 }
 
@@ -431,14 +343,13 @@ static struct roost_poll *make_poll(struct roost_worker *worker,
  */
 static int hook(struct roost_poll *poll, u32 *mask)
 {
-	struct poll_arm arm = { .poll = poll };
+	__poll_t found;
+	int ret = roost_hook_add(&poll->hook, poll->file, poll->events, &found);
 
-	init_poll_funcptr(&arm.table, queue_proc);
-	arm.table._key = poll->events;
-	*mask = (__force u32)(vfs_poll(poll->file, &arm.table) & poll->events);
-	if (!arm.error && !poll->nr && !*mask)
+	*mask = (__force u32)found;
+	if (!ret && !poll->hook.nr && !*mask)
 		return -EPERM;
-	return arm.error;
+	return ret;
 }
 
 /*
@@ -457,7 +368,7 @@ static bool settle(struct roost_poll *poll, u32 *mask)
 	if (!*mask)
 		return false;
 	/* Without a queue nothing would come any more. */
-	if (!poll->multishot || !poll->nr || (*mask & SEEN_FREE))
+	if (!poll->multishot || !poll->hook.nr || (*mask & SEEN_FREE))
 		return claim(poll, POLL_FIRED);
 	deliver(poll, *mask);
 	return false;
