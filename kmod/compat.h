@@ -6,6 +6,7 @@
 #ifndef _ROOST_COMPAT_H
 #define _ROOST_COMPAT_H
 
+#include <linux/fs.h>
 #include <linux/hrtimer.h>
 #include <linux/mm.h>
 #include <linux/version.h>
@@ -32,5 +33,26 @@ static inline void vm_flags_mod(struct vm_area_struct *vma,
 	vma->vm_flags &= ~clear;
 }
 #endif
+
+/*
+ * vfs_iter_write() without waiting for a frozen file system: -EAGAIN then.
+ * Since 6.8 it sees to that itself, and waits; who freezes in between is met.
+ */
+static inline ssize_t roost_iter_write(struct file *file, struct iov_iter *iter,
+				       loff_t *pos, rwf_t flags)
+{
+	ssize_t ret;
+
+	if (!file_start_write_trylock(file))
+		return -EAGAIN;
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
+	ret = vfs_iter_write(file, iter, pos, flags);
+	file_end_write(file);
+#else
+	file_end_write(file);
+	ret = vfs_iter_write(file, iter, pos, flags);
+#endif
+	return ret;
+}
 
 #endif /* _ROOST_COMPAT_H */

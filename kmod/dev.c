@@ -11,6 +11,8 @@
 #include "args.h"
 #include "dev.h"
 #include "domain.h"
+#include "file.h"
+#include "io.h"
 #include "poll.h"
 #include "timeout.h"
 #include "wheel.h"
@@ -30,10 +32,14 @@ static int query_info(void __user *arg, unsigned int cmd)
 	info.api_version = ROOST_API_VERSION;
 	info.max_workers = ROOST_MAX_WORKERS;
 	info.features = ROOST_FEATURES;
+	if (!roost_ring_io)
+		info.features &= ~ROOST_FEAT_IO;
 	info.max_sq_entries = ROOST_MAX_SQ_ENTRIES;
 	info.max_cq_entries = ROOST_MAX_CQ_ENTRIES;
 	info.max_timers = roost_max_timers;
 	info.max_polls = roost_max_polls;
+	info.max_ios = roost_max_ios;
+	info.max_files = roost_max_files;
 	for (i = 0; i < ROOST_OP_NR; i++)
 		info.ops |= BIT_ULL(i);
 	return roost_args_put(arg, &info, sizeof(info), cmd);
@@ -41,8 +47,9 @@ static int query_info(void __user *arg, unsigned int cmd)
 
 static int check_domain_params(struct roost_domain_params *params)
 {
-	if (params->flags || params->features || params->control_size ||
-	    params->events_size || params->reserved[0] || params->reserved[1])
+	if (params->flags & ~ROOST_DOMAIN_NO_IO || params->features || params->control_size ||
+	    params->events_size ||
+	    memchr_inv(params->reserved, 0, sizeof(params->reserved)))
 		return -EINVAL;
 	if (!params->tick_shift)
 		params->tick_shift = ROOST_DEFAULT_TICK_SHIFT;
@@ -50,7 +57,9 @@ static int check_domain_params(struct roost_domain_params *params)
 	    params->tick_shift > ROOST_MAX_TICK_SHIFT)
 		return -EINVAL;
 	if (params->nr_timers > roost_max_timers ||
-	    params->nr_polls > roost_max_polls)
+	    params->nr_polls > roost_max_polls ||
+	    params->nr_ios > roost_max_ios ||
+	    params->nr_files > roost_max_files)
 		return -EINVAL;
 	return 0;
 }

@@ -7,13 +7,16 @@
  *	domain->mutex		workers, attach and detach
  *	  worker->sq_mutex	taken alone, for copying entries only
  *	poll op->lock		raw; which poll object an op has armed
- *	wait queue head->lock	a file's; our callback runs under it
+ *	file slot->lock		raw; which file a number stands for
+ *	wait queue head->lock	a file's; our callbacks run under it
  *	worker->wheel_lock	raw, irqs off; never two of them
+ *	  file->lock		raw, irqs off; which ops wait for a file
+ *	    domain->ready_lock	raw, irqs off; which ops are ready
  *	  worker->cq_lock	raw, irqs off
  *	  worker->lock		raw, irqs off; wakes its carrier under it
  *
- * op->lock is not held when a head's lock is taken.  cq_lock and worker->lock
- * do not nest.  All raw locks may be taken in hard interrupt context, also
+ * Neither op->lock nor slot->lock is held when a head's lock is taken.  file->lock,
+ * cq_lock and worker->lock do not nest in one another.  All raw locks may be taken in hard interrupt context, also
  * under PREEMPT_RT.
  *
  * LIFETIME: a domain lives as long as its file or the file of one of its
@@ -38,6 +41,8 @@
 
 #include "args.h"
 #include "domain.h"
+#include "file.h"
+#include "io.h"
 #include "park.h"
 #include "poll.h"
 #include "timeout.h"
@@ -58,6 +63,8 @@ static void domain_shutdown(struct roost_domain *domain)
 	if (xchg(&domain->dead, 1))
 		return;
 	roost_poll_drop(domain, NULL);
+	roost_io_drop(domain, NULL);
+	roost_file_drop(domain);
 	roost_timeout_drop(domain, NULL);
 }
 
@@ -83,6 +90,8 @@ static void domain_destroy(struct kref *ref)
 	roost_watch_exit(&domain->watch);
 	for (i = 0; i < domain->nr_workers; i++)
 		roost_worker_free(domain->workers[i]);
+	roost_table_free(&domain->files_table);
+	roost_table_free(&domain->ios);
 	roost_table_free(&domain->polls);
 	roost_table_free(&domain->timers);
 	roost_region_free(&domain->events_region);
@@ -209,6 +218,8 @@ static int domain_stat(struct roost_domain *domain, void __user *arg,
 	for (i = 0; i < ROOST_MAX_WORKERS; i++)
 		if (test_bit(i, domain->parked))
 			stat.parked[i / 64] |= BIT_ULL(i % 64);
+	stat.ios_pending = stat.ios_started - stat.ios_done;
+	stat.files = atomic_read(&domain->files_registered);
 	stat.polls_armed = atomic_read(&domain->polls_armed);
 	stat.polls_added = atomic64_read(&domain->polls_added);
 	stat.polls_fired = atomic64_read(&domain->polls_fired);
@@ -308,13 +319,20 @@ static int alloc_shared(struct roost_domain *domain,
 	return ret;
 }
 
+static u64 features_of(const struct roost_domain *domain)
+{
+	bool io = roost_ring_io && !domain->no_io;
+
+	return io ? ROOST_FEATURES : ROOST_FEATURES & ~ROOST_FEAT_IO;
+}
+
 static void init_control(struct roost_domain *domain,
 			 const struct roost_domain_params *params)
 {
 	domain->control = domain->control_region.addr;
 	domain->control->api_version = ROOST_API_VERSION;
 	domain->control->tick_shift = params->tick_shift;
-	domain->control->features = ROOST_FEATURES;
+	domain->control->features = features_of(domain);
 	domain->events = domain->events_region.addr;
 }
 
@@ -331,6 +349,10 @@ domain_alloc(const struct roost_domain_params *params)
 	mutex_init(&domain->mutex);
 	roost_watch_init(&domain->watch);
 	init_llist_head(&domain->reap);
+	init_llist_head(&domain->dead_files);
+	raw_spin_lock_init(&domain->ready_lock);
+	INIT_LIST_HEAD(&domain->ready);
+	domain->no_io = params->flags & ROOST_DOMAIN_NO_IO;
 	domain->tick_shift = params->tick_shift;
 
 	/*
@@ -353,6 +375,12 @@ domain_alloc(const struct roost_domain_params *params)
 	if (ret)
 		goto put_domain;
 	ret = roost_poll_table(domain, params->nr_polls);
+	if (ret)
+		goto put_domain;
+	ret = roost_io_table(domain, params->nr_ios);
+	if (ret)
+		goto put_domain;
+	ret = roost_file_table(domain, params->nr_files);
 	if (ret)
 		goto put_domain;
 	return domain;
@@ -400,7 +428,7 @@ int roost_domain_create(struct roost_domain_params *params,
 	}
 	/* From here on the domain is released with its file. */
 
-	params->features = ROOST_FEATURES;
+	params->features = features_of(domain);
 	params->control_size = domain->control_region.size;
 	params->events_size = domain->events_region.size;
 	ret = roost_args_put(arg, params, sizeof(*params), cmd);

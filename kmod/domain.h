@@ -46,6 +46,14 @@ struct roost_worker;
  * @nr_workers:	indices given out
  * @timers:	struct roost_timer_op by index
  * @polls:	struct roost_poll_op by index
+ * @ios:	struct roost_io by index
+ * @files_table: registered files by number
+ * @no_io:	I/O in the ring is turned off; constant
+ * @ready_lock:	guards @ready and @nr_ready
+ * @ready:	I/O ops that wait to be carried out
+ * @nr_ready:	how many
+ * @dead_files:	struct roost_file that a task has to free
+ * @files_registered: registered files now
  * @reap:	poll ops that have fired and are still hooked into their files
  * @polls_armed: poll ops armed now
  * @polls_added: statistics
@@ -77,6 +85,17 @@ struct roost_domain {
 
 	struct roost_table timers;
 	struct roost_table polls;
+	struct roost_table ios;
+	struct roost_table files_table;
+	bool no_io;
+
+	/* Guards the two that follow; taken in wake-up callbacks. */
+	raw_spinlock_t ready_lock ____cacheline_aligned;
+	struct list_head ready;
+	u32 nr_ready;
+	struct llist_head dead_files;
+	atomic_t files_registered;
+
 	struct llist_head reap ____cacheline_aligned;
 
 	atomic_t polls_armed;
@@ -85,9 +104,10 @@ struct roost_domain {
 	atomic64_t polls_removed;
 };
 
-/* What every domain can do. */
+/* What every domain can do, and what can be turned off. */
 #define ROOST_FEATURES (ROOST_FEAT_TIMER | ROOST_FEAT_POLL | \
-			ROOST_FEAT_MULTISHOT | ROOST_FEAT_SYNC_WAKE)
+			ROOST_FEAT_MULTISHOT | ROOST_FEAT_SYNC_WAKE | \
+			ROOST_FEAT_IO)
 
 int roost_domain_create(struct roost_domain_params *params,
 			void __user *arg, unsigned int cmd);

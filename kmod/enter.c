@@ -8,6 +8,8 @@
 #include "args.h"
 #include "domain.h"
 #include "enter.h"
+#include "file.h"
+#include "io.h"
 #include "op.h"
 #include "park.h"
 #include "poll.h"
@@ -50,9 +52,19 @@ static bool execute(struct roost_worker *worker, const struct roost_sqe *sqes,
 	return used;
 }
 
+/* Something was completed into this worker's ring, by us. */
+static void announce(struct roost_worker *worker)
+{
+	roost_domain_event(worker->domain);
+	/* The carrier is here and will see to its ring itself. */
+	if (READ_ONCE(worker->carrier) != current)
+		roost_wake_for(worker);
+}
+
 /*
  * Consume up to enter->to_submit entries, but no more than a ring full, so that
  * a process which goes on filling the ring meanwhile cannot keep us here.
+ * Then carry out the I/O that is ready, whoever submitted it.
  * Returns true if all that was asked for, or all there is, was consumed.
  */
 static bool submit(struct roost_worker *worker, struct roost_enter *enter)
@@ -75,12 +87,9 @@ static bool submit(struct roost_worker *worker, struct roost_enter *enter)
 			break;
 		cond_resched();
 	}
-	if (posted) {
-		roost_domain_event(worker->domain);
-		/* The carrier is here and will see to its ring itself. */
-		if (READ_ONCE(worker->carrier) != current)
-			roost_wake_for(worker);
-	}
+	posted |= roost_io_run(worker);
+	if (posted)
+		announce(worker);
 	if (!todo || !roost_sq_pending(worker))
 		return true;
 	enter->outcome |= ROOST_OUT_CQ_FULL;
@@ -97,24 +106,30 @@ static void wake_sibling(struct roost_worker *worker, struct roost_enter *enter)
 
 static int carry_out(struct roost_worker *worker, struct roost_enter *enter)
 {
-	bool done = true;
+	bool done;
+	int ret;
 
 	atomic64_inc(&worker->enters);
 	roost_poll_reap(worker->domain);
+	roost_file_reap(worker->domain);
 	if (roost_cq_flush(worker))
 		enter->outcome |= ROOST_OUT_CQ_FULL;
-	if (enter->to_submit)
-		done = submit(worker, enter);
+	done = submit(worker, enter);
 	if (enter->flags & ROOST_ENTER_WAKE)
 		wake_sibling(worker, enter);
 	if (!(enter->flags & ROOST_ENTER_PARK))
 		return 0;
-	if (!done || (enter->outcome & ROOST_OUT_CQ_FULL)) {
+	if (!done || (enter->outcome & ROOST_OUT_CQ_FULL) ||
+	    READ_ONCE(worker->domain->nr_ready)) {
 		roost_park_skip(worker, &enter->outcome);
 		return 0;
 	}
-	return roost_park(worker, enter->deadline, enter->event,
-			  &enter->outcome);
+	ret = roost_park(worker, enter->deadline, enter->event,
+			 &enter->outcome);
+	/* What has ended the park may be I/O that is ready now. */
+	if (roost_io_run(worker))
+		announce(worker);
+	return ret;
 }
 
 /**

@@ -122,7 +122,8 @@ static void overflow_del(struct roost_worker *worker,
 			 struct list_head *dead)
 {
 	list_del_init(&completion->node);
-	completion->queued = false;
+	/* Unlinked before; pairs with roost_completion_queued(). */
+	smp_store_release(&completion->queued, false);
 	WRITE_ONCE(worker->nr_overflow, worker->nr_overflow - 1);
 	WRITE_ONCE(worker->page->cq_overflow, worker->nr_overflow);
 	if (completion->release && refcount_dec_and_test(&completion->ref))

@@ -39,6 +39,19 @@ void roost_completion_init(struct roost_completion *completion,
 			   void (*release)(struct roost_completion *completion));
 void roost_completion_put(struct roost_completion *completion);
 
+/**
+ * roost_completion_queued() - does it wait for a place?
+ * @completion:	one that nobody is posting
+ *
+ * Context: any.
+ */
+static inline bool
+roost_completion_queued(const struct roost_completion *completion)
+{
+	/* Pairs with the release in overflow_del(). */
+	return smp_load_acquire(&completion->queued);
+}
+
 bool roost_cq_post(struct roost_worker *worker,
 		   struct roost_completion *completion,
 		   u64 user_data, s32 res, u32 flags);

@@ -24,6 +24,7 @@
 
 #include "compat.h"
 #include "domain.h"
+#include "io.h"
 #include "park.h"
 #include "ring.h"
 #include "timeout.h"
@@ -191,12 +192,18 @@ static bool fire_all(struct roost_worker *worker, struct list_head *expired)
 
 	list_for_each_entry_safe(entry, next, expired, node) {
 		list_del_init(&entry->node);
-		if (entry == &worker->park_entry) {
+		switch (entry->owner) {
+		case ROOST_ENTRY_PARK:
 			roost_park_expire(worker);
-			continue;
+			break;
+		case ROOST_ENTRY_IO:
+			roost_io_expire(entry);
+			break;
+		default:
+			fire_timer(container_of(entry, struct roost_timer_op,
+						entry));
+			posted = true;
 		}
-		fire_timer(container_of(entry, struct roost_timer_op, entry));
-		posted = true;
 	}
 	return posted;
 }
@@ -356,6 +363,38 @@ int roost_timer_cancel(struct roost_worker *worker,
 }
 
 /**
+ * roost_timeout_add() - put a deadline on a worker's wheel
+ * @worker:	whose
+ * @entry:	on no wheel, with an owner that expire() knows
+ * @deadline:	absolute ns, at most ROOST_MAX_DEADLINE
+ *
+ * roost_timeout_program() has to follow.  Context: task.
+ */
+void roost_timeout_add(struct roost_worker *worker,
+		       struct roost_wheel_entry *entry, u64 deadline)
+{
+	deadline = to_host(worker->domain, deadline);
+	raw_spin_lock_irq(&worker->wheel_lock);
+	roost_wheel_add(&worker->wheel, entry, deadline, ktime_get_ns());
+	raw_spin_unlock_irq(&worker->wheel_lock);
+}
+
+/**
+ * roost_timeout_del() - take a deadline off a worker's wheel
+ * @worker:	whose
+ * @entry:	from roost_timeout_add(); may have expired
+ *
+ * It cannot expire any more.  Context: task.
+ */
+void roost_timeout_del(struct roost_worker *worker,
+		       struct roost_wheel_entry *entry)
+{
+	raw_spin_lock_irq(&worker->wheel_lock);
+	roost_wheel_del(&worker->wheel, entry);
+	raw_spin_unlock_irq(&worker->wheel_lock);
+}
+
+/**
  * roost_timeout_park() - the carrier goes to sleep until a deadline
  * @worker:	whose
  * @deadline:	absolute ns, at most ROOST_MAX_DEADLINE
@@ -452,6 +491,7 @@ void roost_timeout_init_worker(struct roost_worker *worker)
 	roost_wheel_init(&worker->wheel, worker->domain->tick_shift,
 			 ktime_get_ns());
 	roost_wheel_entry_init(&worker->park_entry);
+	worker->park_entry.owner = ROOST_ENTRY_PARK;
 	worker->programmed = U64_MAX;
 	hrtimer_setup(&worker->hrtimer, expire, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_HARD);

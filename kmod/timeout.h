@@ -7,7 +7,15 @@
 
 struct roost_domain;
 struct roost_sqe;
+struct roost_wheel_entry;
 struct roost_worker;
+
+/* What an entry belongs to: roost_wheel_entry.owner. */
+enum roost_entry_owner {
+	ROOST_ENTRY_TIMER,
+	ROOST_ENTRY_PARK,
+	ROOST_ENTRY_IO,
+};
 
 extern unsigned int roost_max_timers;
 
@@ -22,6 +30,10 @@ void roost_timeout_drop(struct roost_domain *domain,
 int roost_timer_set(struct roost_worker *worker, const struct roost_sqe *sqe);
 int roost_timer_cancel(struct roost_worker *worker,
 		       const struct roost_sqe *sqe, u64 *target);
+void roost_timeout_add(struct roost_worker *worker,
+		       struct roost_wheel_entry *entry, u64 deadline);
+void roost_timeout_del(struct roost_worker *worker,
+		       struct roost_wheel_entry *entry);
 void roost_timeout_program(struct roost_worker *worker);
 
 void roost_timeout_park(struct roost_worker *worker, u64 deadline);

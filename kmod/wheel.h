@@ -39,12 +39,14 @@
  *		through roost_wheel_add() and roost_wheel_mod().
  * @level:	level of the slot, or ROOST_WHEEL_EXPIRED; private
  * @slot:	the slot in its level; private
+ * @owner:	for the owner's use, never touched here
  */
 struct roost_wheel_entry {
 	struct list_head node;
 	u64 expires;
 	u8 level;
 	u8 slot;
+	u8 owner;
 };
 
 /**

@@ -15,6 +15,7 @@
 #include "args.h"
 #include "domain.h"
 #include "enter.h"
+#include "io.h"
 #include "park.h"
 #include "poll.h"
 #include "ring.h"
@@ -153,6 +154,7 @@ static int worker_release(struct inode *inode, struct file *file)
 	/* Of a dead domain everything is dropped, at once for all workers. */
 	if (!READ_ONCE(domain->dead)) {
 		roost_poll_drop(domain, worker);
+		roost_io_drop(domain, worker);
 		roost_timeout_drop(domain, worker);
 	}
 	roost_domain_put(domain);
@@ -198,6 +200,9 @@ void roost_worker_stat(struct roost_worker *worker,
 	stat->timeouts += READ_ONCE(worker->timeouts);
 	stat->signals += READ_ONCE(worker->signals);
 	stat->enters += atomic64_read(&worker->enters);
+	stat->ios_started += atomic64_read(&worker->ios_started);
+	stat->ios_waited += atomic64_read(&worker->ios_waited);
+	stat->ios_done += atomic64_read(&worker->ios_done);
 	stat->submitted += READ_ONCE(worker->submitted);
 	stat->completed += READ_ONCE(worker->completed);
 	stat->overflowed += READ_ONCE(worker->overflowed);

@@ -100,6 +100,9 @@ struct roost_worker {
 	u32 sq_head;
 	/* private: counters, see struct roost_domain_stat */
 	atomic64_t enters;
+	atomic64_t ios_started;
+	atomic64_t ios_waited;
+	atomic64_t ios_done;
 	u64 submitted;
 	/* public: */
 

@@ -309,8 +309,11 @@ struct roost_enter {
  * No order is promised between ops.
  *
  * SEND_RECV sends all of @addr and then receives into @addr2.  Its result is
- * that of the receiving; if sending failed, or could not go on after a part, it
- * is that of the sending, with ROOST_CQE_SEND, and nothing was received.
+ * that of the receiving.  ROOST_CQE_SEND says that it came to an end before all
+ * was sent, so that nothing was received: because sending failed, or could not
+ * go on after a part (the result is the number of bytes then), or the op was
+ * refused, cancelled or too late.  A CANCEL that completes an op which has not
+ * been seen sets it, too.
  *
  * CANCEL ends the I/O op with that op id, which then completes with -ECANCELED,
  * or with what came first.  One that has not been seen yet (it waits in another
@@ -385,7 +388,7 @@ struct roost_cqe {
 #define ROOST_CQE_MORE		(1U << 8)	/* the op is still armed */
 #define ROOST_CQE_HINT		(1U << 9)	/* woken without events: look */
 #define ROOST_CQE_REPLACED	(1U << 10)	/* an older undelivered one fell */
-#define ROOST_CQE_SEND		(1U << 11)	/* SEND_RECV: sending ended it */
+#define ROOST_CQE_SEND		(1U << 11)	/* SEND_RECV: not all was sent */
 #define ROOST_CQE_TRUNC		(1U << 12)	/* a datagram was cut off */
 
 static inline __u64 roost_op_id(__u32 index, __u32 sequence)

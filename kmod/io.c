@@ -1,0 +1,949 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * I/O ops: tried in ENTER, armed on their file, tried again.
+ *
+ * An op (an index that user space chose) lives as long as its domain.  Its word
+ * holds the sequence of the newest submission, a state and flags; each arrow is
+ * one compare-and-exchange, so nobody acts on a later op of the same index:
+ *
+ *	FREE --> SETUP --> READY <--> EXECUTING --> FREE	done
+ *	           |       ^  |           |
+ *	           |       |  |           |
+ *	           +-----> ARMED <--------+
+ *	                   |  |
+ *	                   +--+--> ENDING --> FREE		cancelled, expired,
+ *								file or worker gone
+ *
+ *   ARMED	in its file's waiting list; events move it to READY
+ *   READY	in the domain's ready list; the next ENTER of any worker tries it
+ *   SETUP, EXECUTING	belongs to the task that is at it.  Others leave a flag.
+ *   ENDING	belongs to who has claimed it, and is or was in one of the lists
+ *
+ * Lists: an op enters and leaves a file's list under file->lock, the ready list
+ * under domain->ready_lock; it changes to ARMED under the former, and from READY
+ * to EXECUTING under the latter.  So whoever has claimed an op takes both locks
+ * and finds it in one list or in none (unlist()).
+ *
+ * An op that becomes READY by an event has raised the event counter and woken a
+ * worker (P1).  One that is made READY by its submission is carried out by the
+ * same ENTER; if that has to leave work behind, or may be held up by a page
+ * fault, it wakes a sibling.
+ *
+ * The word is FREE before the completion is posted: who has seen that may use
+ * the index again at once.
+ */
+#include <linux/cred.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/seccomp.h>
+#include <linux/slab.h>
+#include <linux/socket.h>
+#include <linux/uaccess.h>
+
+#include "domain.h"
+#include "file.h"
+#include "io.h"
+#include "park.h"
+#include "ring.h"
+#include "timeout.h"
+#include "transfer.h"
+#include "worker.h"
+
+unsigned int roost_max_ios = 1U << 22;
+module_param_named(max_ios, roost_max_ios, uint, 0644);
+MODULE_PARM_DESC(max_ios, "largest number of I/O ops a domain may have");
+
+bool roost_ring_io = true;
+module_param_named(ring_io, roost_ring_io, bool, 0644);
+MODULE_PARM_DESC(ring_io, "allow I/O in the ring");
+
+static bool ring_io_seccomp;
+module_param(ring_io_seccomp, bool, 0644);
+MODULE_PARM_DESC(ring_io_seccomp, "allow it to tasks under seccomp, too");
+
+/* So many ops are carried out by one ENTER. */
+#define RUN_BATCH	512
+
+/* Attempts of one op in a row, if events keep coming. */
+#define MAX_TRIES	3
+
+enum io_state {
+	IO_FREE,
+	IO_SETUP,
+	IO_READY,
+	IO_EXECUTING,
+	IO_ARMED,
+	IO_ENDING,
+};
+
+#define IO_STATE	0xffU
+#define IO_CANCELLED	0x100U	/* a CANCEL has come; SETUP, EXECUTING */
+#define IO_EXPIRED	0x200U	/* so has the deadline; also READY */
+
+/**
+ * struct roost_io - an I/O op
+ * @word:	sequence << 32 | flags | state
+ * @index:	constant
+ * @node:	in one of the two lists, or in none
+ * @file:	what it uses (a reference), from SETUP to its end
+ * @cred:	whose rights it uses (a reference), from SETUP to its end
+ * @home:	in whose ring it completes: who was last at it
+ * @clock:	in whose wheel @deadline is, or NULL
+ * @deadline:	the wheel's entry
+ * @transfer:	what is to be moved
+ * @sending:	the attempt at hand is the sending (half)
+ * @completion:	if it has to wait for a place
+ */
+struct roost_io {
+	atomic64_t word;
+	u32 index;
+	struct list_head node;
+	struct roost_file *file;
+	const struct cred *cred;
+	struct roost_worker *home;
+	struct roost_worker *clock;
+	struct roost_wheel_entry deadline;
+	struct roost_transfer transfer;
+	bool sending;
+	struct roost_completion completion;
+};
+
+static struct kmem_cache *io_cache;
+
+static void init_io(void *node, u32 index, void *arg)
+{
+	struct roost_io *io = node;
+
+	atomic64_set(&io->word, 0);
+	io->index = index;
+	INIT_LIST_HEAD(&io->node);
+	roost_wheel_entry_init(&io->deadline);
+	io->deadline.owner = ROOST_ENTRY_IO;
+	roost_completion_init(&io->completion, NULL);
+}
+
+static enum io_state state_of(u64 word)
+{
+	return word & IO_STATE;
+}
+
+static u32 sequence_of(u64 word)
+{
+	return word >> 32;
+}
+
+static u64 with_state(u64 word, enum io_state state)
+{
+	return (word & ~(u64)IO_STATE) | state;
+}
+
+/* From *word to a state, flags kept.  *word is the current value afterwards. */
+static bool move(struct roost_io *io, u64 *word, enum io_state state)
+{
+	return atomic64_try_cmpxchg(&io->word, (s64 *)word,
+				    with_state(*word, state));
+}
+
+static bool flag(struct roost_io *io, u64 *word, u32 flag)
+{
+	return atomic64_try_cmpxchg(&io->word, (s64 *)word, *word | flag);
+}
+
+static enum roost_dir dir_of(const struct roost_io *io)
+{
+	return io->sending ? ROOST_DIR_OUT : ROOST_DIR_IN;
+}
+
+/* The ready list */
+
+static void set_nr_ready(struct roost_domain *domain, u32 nr)
+{
+	WRITE_ONCE(domain->nr_ready, nr);
+	WRITE_ONCE(domain->control->io_ready, nr);
+}
+
+/* The op is READY, or is made so by the caller who has its file's lock. */
+static void ready_add(struct roost_domain *domain, struct roost_io *io)
+{
+	unsigned long irq;
+
+	raw_spin_lock_irqsave(&domain->ready_lock, irq);
+	list_add_tail(&io->node, &domain->ready);
+	set_nr_ready(domain, domain->nr_ready + 1);
+	raw_spin_unlock_irqrestore(&domain->ready_lock, irq);
+}
+
+/* The next op, now EXECUTING and nobody else's; NULL if there is none. */
+static struct roost_io *ready_take(struct roost_domain *domain)
+{
+	struct roost_io *io = NULL;
+	u64 word;
+
+	raw_spin_lock_irq(&domain->ready_lock);
+	while (!io && !list_empty(&domain->ready)) {
+		io = list_first_entry(&domain->ready, struct roost_io, node);
+		list_del_init(&io->node);
+		set_nr_ready(domain, domain->nr_ready - 1);
+		word = atomic64_read(&io->word);
+		while (io && !move(io, &word, IO_EXECUTING)) {
+			/* Claimed by somebody who has not come to unlist(). */
+			if (state_of(word) != IO_READY)
+				io = NULL;
+		}
+	}
+	raw_spin_unlock_irq(&domain->ready_lock);
+	return io;
+}
+
+/* Take an op that the caller has claimed out of the list that it is in. */
+static void unlist(struct roost_io *io, enum io_state claimed_from)
+{
+	struct roost_file *file = io->file;
+	struct roost_domain *domain = file->domain;
+	unsigned long irq;
+
+	raw_spin_lock_irqsave(&file->lock, irq);
+	raw_spin_lock(&domain->ready_lock);
+	if (!list_empty(&io->node)) {
+		list_del_init(&io->node);
+		if (claimed_from == IO_READY)
+			set_nr_ready(domain, domain->nr_ready - 1);
+	}
+	raw_spin_unlock(&domain->ready_lock);
+	raw_spin_unlock_irqrestore(&file->lock, irq);
+}
+
+/* The file's first waiting op in a direction becomes READY.  File locked. */
+static struct roost_worker *ready_first(struct roost_file *file,
+					enum roost_dir dir)
+{
+	struct roost_io *io, *next;
+	u64 word;
+
+	list_for_each_entry_safe(io, next, &file->waiting[dir], node) {
+		word = atomic64_read(&io->word);
+		/* Fails only if somebody has claimed it. */
+		if (state_of(word) != IO_ARMED || !move(io, &word, IO_READY))
+			continue;
+		list_del(&io->node);
+		ready_add(file->domain, io);
+		return io->home;
+	}
+	return NULL;
+}
+
+/* An op has become READY behind the back of all ENTERs. */
+static void wake_for_ready(struct roost_worker *home)
+{
+	roost_domain_event(home->domain);
+	roost_wake_for(home);
+}
+
+static u32 dirs_of(__poll_t mask)
+{
+	u32 dirs = 0;
+
+	if (!mask || mask & (EPOLLERR | EPOLLHUP))
+		return ROOST_FILE_BOTH;
+	if (mask & (EPOLLIN | EPOLLRDNORM | EPOLLRDBAND | EPOLLRDHUP))
+		dirs |= BIT(ROOST_DIR_IN);
+	if (mask & (EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND))
+		dirs |= BIT(ROOST_DIR_OUT);
+	return dirs;
+}
+
+static void file_event(struct roost_file *file, u32 dirs, bool gone)
+{
+	struct roost_worker *in = NULL, *out = NULL;
+	unsigned long irq;
+
+	raw_spin_lock_irqsave(&file->lock, irq);
+	file->ready |= dirs;
+	if (gone)
+		file->gone = true;
+	if (dirs & BIT(ROOST_DIR_IN))
+		in = ready_first(file, ROOST_DIR_IN);
+	if (dirs & BIT(ROOST_DIR_OUT))
+		out = ready_first(file, ROOST_DIR_OUT);
+	raw_spin_unlock_irqrestore(&file->lock, irq);
+	if (in)
+		wake_for_ready(in);
+	if (out)
+		wake_for_ready(out);
+}
+
+/**
+ * roost_io_callback() - a file's wait queue is woken
+ * @wait:	in a struct roost_file's hook
+ * @mode:	unused
+ * @sync:	unused
+ * @key:	the events
+ *
+ * Context: any, under the queue's lock.  Return: 0.
+ */
+int roost_io_callback(struct wait_queue_entry *wait, unsigned int mode,
+		      int sync, void *key)
+{
+	struct roost_hook_entry *entry = roost_hook_entry(wait);
+	struct roost_file *file = container_of(entry->hook, struct roost_file,
+					       hook);
+	__poll_t mask = key_to_poll(key);
+	u32 dirs = dirs_of(mask);
+
+	if (mask & POLLFREE) {
+		roost_hook_leave(entry);
+		file_event(file, ROOST_FILE_BOTH, true);
+		roost_hook_let_go(entry);
+	} else if (dirs) {
+		file_event(file, dirs, false);
+	}
+	return 0;
+}
+
+/* The end of an op */
+
+/* Nobody else has it and it is in no list; its deadline is off the wheel. */
+static void release(struct roost_io *io, void (*put)(struct roost_file *file))
+{
+	struct roost_file *file = io->file;
+
+	io->file = NULL;
+	put_cred(io->cred);
+	io->cred = NULL;
+	/* Release: all of the above before the index may be used again. */
+	atomic64_set_release(&io->word,
+			     (u64)sequence_of(atomic64_read(&io->word)) << 32);
+	put(file);
+}
+
+/* For the completion: not all of the first buffer was sent. */
+static u32 half_flags(const struct roost_io *io)
+{
+	return io->sending && io->transfer.opcode == ROOST_OP_SEND_RECV ?
+	       ROOST_CQE_SEND : 0;
+}
+
+static void post(struct roost_io *io, struct roost_worker *worker,
+		 u32 sequence, s32 res, u32 flags)
+{
+	roost_cq_post(worker, &io->completion,
+		      roost_op_id(io->index, sequence), res,
+		      ROOST_CQE_IO | flags);
+}
+
+static void drop_deadline(struct roost_io *io)
+{
+	if (io->clock)
+		roost_timeout_del(io->clock, &io->deadline);
+	io->clock = NULL;
+}
+
+/* By its owner, in a task: in @worker's ring.  The caller raises the event. */
+static void end(struct roost_io *io, struct roost_worker *worker, s32 res,
+		u32 flags)
+{
+	u32 sequence = sequence_of(atomic64_read(&io->word));
+
+	flags |= half_flags(io);
+	drop_deadline(io);
+	atomic64_inc(&worker->ios_done);
+	release(io, roost_file_put);
+	post(io, worker, sequence, res, flags);
+}
+
+/* Claim an op that is in a list; false if it is not, or not any more. */
+static bool claim(struct roost_io *io, u64 *word, enum io_state *from)
+{
+	do {
+		*from = state_of(*word);
+		if (*from != IO_ARMED && *from != IO_READY)
+			return false;
+	} while (!move(io, word, IO_ENDING));
+	return true;
+}
+
+/* End a claimed op, and tell somebody. */
+static void end_claimed(struct roost_io *io, enum io_state from, s32 res)
+{
+	struct roost_worker *home = io->home;
+
+	unlist(io, from);
+	end(io, home, res, 0);
+	roost_domain_event(home->domain);
+	roost_wake_for(home);
+}
+
+/**
+ * roost_io_end_waiting() - the file is registered no more
+ * @file:	the file; the caller has a reference
+ *
+ * What waits for it ends with -ECANCELED; nothing waits for it any more.
+ * Context: task, may sleep.
+ */
+void roost_io_end_waiting(struct roost_file *file)
+{
+	enum io_state from = IO_ARMED;
+	struct roost_io *io;
+	enum roost_dir dir;
+	u64 word;
+
+	raw_spin_lock_irq(&file->lock);
+	file->gone = true;
+	for (dir = ROOST_DIR_IN; dir <= ROOST_DIR_OUT; dir++) {
+		while (!list_empty(&file->waiting[dir])) {
+			io = list_first_entry(&file->waiting[dir],
+					      struct roost_io, node);
+			list_del_init(&io->node);
+			word = atomic64_read(&io->word);
+			if (state_of(word) != IO_ARMED ||
+			    !move(io, &word, IO_ENDING))
+				continue;
+			raw_spin_unlock_irq(&file->lock);
+			end_claimed(io, from, -ECANCELED);
+			cond_resched();
+			raw_spin_lock_irq(&file->lock);
+		}
+	}
+	raw_spin_unlock_irq(&file->lock);
+}
+
+/**
+ * roost_io_expire() - an op's deadline has passed
+ * @entry:	its entry, off the wheel
+ *
+ * Ends it if it is armed.  One that is READY or being tried has its attempt
+ * first, and does not wait again.
+ *
+ * Context: any, the wheel's lock is held.
+ */
+void roost_io_expire(struct roost_wheel_entry *entry)
+{
+	struct roost_io *io = container_of(entry, struct roost_io, deadline);
+	struct roost_worker *home;
+	u64 word = atomic64_read(&io->word);
+	u32 flags;
+
+	do {
+		if (state_of(word) == IO_ENDING || state_of(word) == IO_FREE)
+			return;
+		if (state_of(word) != IO_ARMED) {
+			if (flag(io, &word, IO_EXPIRED))
+				return;
+			continue;
+		}
+		if (move(io, &word, IO_ENDING))
+			break;
+	} while (true);
+
+	home = io->home;
+	flags = half_flags(io);
+	unlist(io, IO_ARMED);
+	io->clock = NULL;
+	atomic64_inc(&home->ios_done);
+	release(io, roost_file_put_later);
+	post(io, home, sequence_of(word), -ETIMEDOUT, flags);
+	roost_domain_event(home->domain);
+	roost_wake_for(home);
+}
+
+/* Trying */
+
+/* Tried once, whatever comes of it. */
+static bool never_waits(const struct roost_io *io)
+{
+	return !io->file->watched || io->transfer.msg_flags &
+	       (MSG_DONTWAIT | MSG_OOB | MSG_ERRQUEUE);
+}
+
+/*
+ * Have an op, SETUP or EXECUTING, wait for its file.  Return: 0 if it does, or
+ * belongs to somebody else already; -EAGAIN if another attempt is worth while;
+ * or what it ends with.
+ */
+static int arm(struct roost_io *io, struct roost_worker *worker)
+{
+	struct roost_file *file = io->file;
+	enum roost_dir dir = dir_of(io);
+	u64 word = atomic64_read(&io->word);
+	int ret = 0;
+
+	raw_spin_lock_irq(&file->lock);
+	/* Who finds it ARMED may end it at once: all is ready for that. */
+	list_add_tail(&io->node, &file->waiting[dir]);
+	do {
+		if (word & IO_CANCELLED)
+			ret = -ECANCELED;
+		else if (word & IO_EXPIRED)
+			ret = -ETIMEDOUT;
+		else if (file->gone)
+			ret = -ECANCELED;
+		else if (file->ready & BIT(dir))
+			ret = -EAGAIN;
+	} while (!ret && !move(io, &word, IO_ARMED));
+	if (ret)
+		list_del_init(&io->node);
+	raw_spin_unlock_irq(&file->lock);
+	if (!ret)
+		atomic64_inc(&worker->ios_waited);
+	return ret;
+}
+
+/* Before an attempt: clear the ready bit.  Was it set? */
+static bool take_ready(struct roost_io *io)
+{
+	struct roost_file *file = io->file;
+	u32 bit = BIT(dir_of(io));
+	bool was;
+
+	raw_spin_lock_irq(&file->lock);
+	was = file->ready & bit;
+	file->ready &= ~bit;
+	raw_spin_unlock_irq(&file->lock);
+	return was;
+}
+
+/*
+ * The attempt did not prove that there is no more: others may try.  The bit may
+ * be set still, if it was not taken, and nobody waits.
+ */
+static void give_ready(struct roost_io *io)
+{
+	struct roost_file *file = io->file;
+	struct roost_worker *next;
+
+	if (READ_ONCE(file->ready) & BIT(dir_of(io)) &&
+	    list_empty(&file->waiting[dir_of(io)]))
+		return;
+	raw_spin_lock_irq(&file->lock);
+	file->ready |= BIT(dir_of(io));
+	next = ready_first(file, dir_of(io));
+	raw_spin_unlock_irq(&file->lock);
+	if (next)
+		wake_for_ready(next);
+}
+
+static ssize_t try_once(struct roost_io *io, u32 *flags)
+{
+	const struct cred *old = NULL;
+	bool drained;
+	ssize_t n;
+
+	if (io->cred != current_cred())
+		old = override_creds(io->cred);
+	n = roost_transfer_try(&io->transfer, io->sending, io->file, flags,
+			       &drained);
+	if (old)
+		revert_creds(old);
+	if (n != -EAGAIN && !drained)
+		give_ready(io);
+	/* The bit is set, so that it will be tried again. */
+	return n == -ERESTARTSYS || n == -EINTR ? -EAGAIN : n;
+}
+
+/*
+ * An attempt, if it is worth while.  Sending mostly succeeds, so its ready bit
+ * is taken only when it did not, and then one more attempt decides.
+ */
+static ssize_t attempt(struct roost_io *io, u32 *flags)
+{
+	ssize_t n;
+
+	if (io->sending && READ_ONCE(io->file->ready) & BIT(ROOST_DIR_OUT)) {
+		n = try_once(io, flags);
+		if (n != -EAGAIN)
+			return n;
+	}
+	if (take_ready(io) || never_waits(io))
+		return try_once(io, flags);
+	return -EAGAIN;
+}
+
+/* All sent: on to the receiving half. */
+static bool half_done(struct roost_io *io, ssize_t n)
+{
+	if (!io->sending || io->transfer.opcode != ROOST_OP_SEND_RECV ||
+	    n != io->transfer.len)
+		return false;
+	io->sending = false;
+	return true;
+}
+
+/* Once more later: at the end of the line. */
+static void put_back(struct roost_io *io)
+{
+	u64 word = atomic64_read(&io->word);
+
+	raw_spin_lock_irq(&io->file->domain->ready_lock);
+	while (!move(io, &word, IO_READY))
+		;
+	list_add_tail(&io->node, &io->file->domain->ready);
+	set_nr_ready(io->file->domain, io->file->domain->nr_ready + 1);
+	raw_spin_unlock_irq(&io->file->domain->ready_lock);
+}
+
+/*
+ * The op is EXECUTING and ours.  Returns true if it has completed, false if it
+ * waits, or is READY again.
+ */
+static bool execute(struct roost_io *io, struct roost_worker *worker)
+{
+	unsigned int tries = 0;
+	u32 flags = 0;
+	ssize_t n;
+
+	io->home = worker;
+	for (;;) {
+		if (atomic64_read(&io->word) & IO_CANCELLED)
+			n = -ECANCELED;
+		else
+			n = attempt(io, &flags);
+		if (half_done(io, n))
+			continue;
+		if (n == -EAGAIN && !never_waits(io)) {
+			n = arm(io, worker);
+			if (!n)
+				return false;
+			if (n == -EAGAIN && ++tries < MAX_TRIES &&
+			    !signal_pending(current))
+				continue;
+			if (n == -EAGAIN) {
+				put_back(io);
+				return false;
+			}
+		}
+		end(io, worker, n, flags);
+		return true;
+	}
+}
+
+/*
+ * Would a byte of the buffer have to be faulted in?  That may take as long as
+ * somebody else likes (userfaultfd, a FUSE mapping).
+ */
+static bool may_fault(const struct roost_io *io)
+{
+	char __user *p = u64_to_user_ptr(io->transfer.addr);
+	char c;
+	int ret;
+
+	pagefault_disable();
+	ret = get_user(c, p);
+	if (!ret && io->transfer.opcode == ROOST_OP_SEND_RECV)
+		ret = get_user(c, (char __user *)
+			       u64_to_user_ptr(io->transfer.addr2));
+	pagefault_enable();
+	return ret;
+}
+
+/* Others should help: more is ready than we can do soon. */
+static void wake_helper(struct roost_worker *worker, const struct roost_io *io)
+{
+	struct roost_domain *domain = worker->domain;
+
+	if (!READ_ONCE(domain->nr_ready) ||
+	    bitmap_empty(domain->parked, ROOST_MAX_WORKERS))
+		return;
+	if (may_fault(io))
+		wake_for_ready(worker);
+}
+
+/**
+ * roost_io_run() - carry out what is ready
+ * @worker:	on whose file ENTER was called; completions go to its ring
+ *
+ * A bounded number.  Context: task, may sleep.  Return: true if any completed;
+ * the caller raises the event counter.
+ */
+bool roost_io_run(struct roost_worker *worker)
+{
+	struct roost_domain *domain = worker->domain;
+	unsigned int left = RUN_BATCH;
+	bool any = false;
+	struct roost_io *io;
+
+	while (left-- && READ_ONCE(domain->nr_ready)) {
+		io = ready_take(domain);
+		if (!io)
+			break;
+		wake_helper(worker, io);
+		any |= execute(io, worker);
+		/* What is left stays ready; it keeps anybody from parking. */
+		if (signal_pending(current))
+			break;
+		cond_resched();
+	}
+	return any;
+}
+
+/* Submission */
+
+static int allowed(const struct roost_domain *domain)
+{
+	if (!READ_ONCE(roost_ring_io) || domain->no_io)
+		return -EACCES;
+	if (seccomp_mode(&current->seccomp) && !READ_ONCE(ring_io_seccomp))
+		return -EACCES;
+	return 0;
+}
+
+/* Take the index for a new op. */
+static int begin(struct roost_io *io, u32 sequence)
+{
+	u64 word = atomic64_read(&io->word);
+	u64 new = (u64)sequence << 32 | IO_SETUP;
+
+	do {
+		if ((s32)(sequence - sequence_of(word)) < 1)
+			return -ESTALE;
+		if (state_of(word) != IO_FREE ||
+		    roost_completion_queued(&io->completion))
+			return -EBUSY;
+	} while (!atomic64_try_cmpxchg_acquire(&io->word, (s64 *)&word, new));
+	return 0;
+}
+
+static void set_transfer(struct roost_io *io, const struct roost_sqe *sqe)
+{
+	struct roost_transfer *t = &io->transfer;
+
+	t->opcode = sqe->opcode;
+	t->addr = sqe->addr;
+	t->addr2 = sqe->addr2;
+	t->len = sqe->len;
+	t->len2 = sqe->len2;
+	t->msg_flags = sqe->msg_flags;
+	io->sending = sqe->opcode == ROOST_OP_SEND ||
+		      sqe->opcode == ROOST_OP_SENDMSG ||
+		      sqe->opcode == ROOST_OP_WRITE ||
+		      (sqe->opcode == ROOST_OP_SEND_RECV && sqe->len);
+}
+
+static struct roost_file *file_of(struct roost_domain *domain,
+				   const struct roost_sqe *sqe)
+{
+	if (sqe->flags & ROOST_SQE_FILE)
+		return roost_file_get_registered(domain, sqe->fd,
+						 sqe->file_seq);
+	return roost_file_get(domain, sqe->fd);
+}
+
+/* Fill in an op in SETUP.  On failure it is FREE again. */
+static int prepare(struct roost_io *io, struct roost_worker *worker,
+		   const struct roost_sqe *sqe)
+{
+	int ret;
+
+	set_transfer(io, sqe);
+	io->home = worker;
+	io->file = file_of(worker->domain, sqe);
+	if (IS_ERR(io->file)) {
+		ret = PTR_ERR(io->file);
+		io->file = NULL;
+		goto set_free;
+	}
+	ret = roost_transfer_check(&io->transfer, io->file);
+	if (ret)
+		goto put_file;
+	io->cred = get_current_cred();
+	return 0;
+
+put_file:
+	roost_file_put(io->file);
+	io->file = NULL;
+set_free:
+	/* A CANCEL that has left its flag meanwhile: this is the completion. */
+	atomic64_set_release(&io->word,
+			     (u64)roost_op_sequence(sqe->op_id) << 32);
+	return ret;
+}
+
+/* A prepared op: arm it if an attempt would be in vain, else make it READY. */
+static void launch(struct roost_io *io, struct roost_worker *worker)
+{
+	u32 ready;
+	int ret;
+
+	raw_spin_lock_irq(&io->file->lock);
+	ready = io->file->ready & BIT(dir_of(io));
+	raw_spin_unlock_irq(&io->file->lock);
+	if (!ready && !never_waits(io)) {
+		ret = arm(io, worker);
+		if (!ret)
+			return;
+	}
+	/* Also if it is to end: the executor sees to that. */
+	put_back(io);
+}
+
+/**
+ * roost_io_start() - RECV and the other I/O ops
+ * @worker:	from whose ring it came
+ * @sqe:	the entry, checked
+ *
+ * roost_timeout_program() and roost_io_run() have to follow.
+ * Context: task, may sleep.  Return: 0, or what it completes with at once.
+ */
+int roost_io_start(struct roost_worker *worker, const struct roost_sqe *sqe)
+{
+	struct roost_domain *domain = worker->domain;
+	struct roost_io *io;
+	int ret;
+
+	if (sqe->deadline > ROOST_MAX_DEADLINE)
+		return -EINVAL;
+	ret = allowed(domain);
+	if (ret)
+		return ret;
+	io = roost_table_get(&domain->ios, roost_op_index(sqe->op_id));
+	if (IS_ERR(io))
+		return PTR_ERR(io);
+	ret = begin(io, roost_op_sequence(sqe->op_id));
+	if (ret)
+		return ret;
+	ret = prepare(io, worker, sqe);
+	if (ret)
+		return ret;
+	atomic64_inc(&worker->ios_started);
+	if (sqe->deadline) {
+		io->clock = worker;
+		roost_timeout_add(worker, &io->deadline, sqe->deadline);
+	}
+	launch(io, worker);
+	return 0;
+}
+
+/* The index has never seen this op: it will be stale when it comes. */
+static bool forestall(struct roost_io *io, u64 *word, u32 sequence)
+{
+	return atomic64_try_cmpxchg(&io->word, (s64 *)word,
+				    (u64)sequence << 32 | IO_FREE);
+}
+
+/**
+ * roost_io_cancel() - ROOST_OP_CANCEL
+ * @worker:	from whose ring it came
+ * @sqe:	the entry, checked
+ *
+ * Context: task, may sleep.  Return: 0 if the op itself reports its end, now or
+ * soon; -ECANCELED if the caller has to report that for it; -ENOENT if it is
+ * done; -EBUSY if an older op is in the way; -ESTALE; -EINVAL; -ENOMEM.
+ */
+int roost_io_cancel(struct roost_worker *worker, const struct roost_sqe *sqe)
+{
+	u32 sequence = roost_op_sequence(sqe->op_id);
+	enum io_state from;
+	struct roost_io *io;
+	u64 word;
+	s32 newer;
+
+	io = roost_table_get(&worker->domain->ios, roost_op_index(sqe->op_id));
+	if (IS_ERR(io))
+		return PTR_ERR(io);
+	word = atomic64_read(&io->word);
+	for (;;) {
+		newer = sequence - sequence_of(word);
+		if (newer < 0)
+			return -ESTALE;
+		if (newer && state_of(word) != IO_FREE)
+			return -EBUSY;
+		if (newer) {
+			if (forestall(io, &word, sequence))
+				return -ECANCELED;
+			continue;
+		}
+		switch (state_of(word)) {
+		case IO_FREE:
+			return -ENOENT;
+		case IO_ENDING:
+			return 0;
+		case IO_SETUP:
+		case IO_EXECUTING:
+			if (flag(io, &word, IO_CANCELLED))
+				return 0;
+			break;
+		default:
+			from = state_of(word);
+			if (move(io, &word, IO_ENDING)) {
+				end_claimed(io, from, -ECANCELED);
+				return 0;
+			}
+		}
+	}
+}
+
+/* Ends */
+
+static void drop_io(void *node, void *arg)
+{
+	struct roost_worker *worker = arg;
+	struct roost_io *io = node;
+	enum io_state from;
+	u64 word = atomic64_read(&io->word);
+
+	/* Who is at an op has it end in its own ring. */
+	if (worker && READ_ONCE(io->home) != worker)
+		return;
+	if (claim(io, &word, &from)) {
+		unlist(io, from);
+		drop_deadline(io);
+		atomic64_inc(&io->home->ios_done);
+		release(io, roost_file_put);
+	}
+}
+
+/**
+ * roost_io_drop() - end ops without a completion
+ * @domain:	whose
+ * @worker:	only those whose home is this one; NULL for all
+ *
+ * Context: task, may sleep.
+ */
+void roost_io_drop(struct roost_domain *domain, struct roost_worker *worker)
+{
+	roost_table_walk(&domain->ios, drop_io, worker);
+}
+
+/**
+ * roost_io_table() - set up a domain's I/O ops
+ * @domain:	whose
+ * @nr:		how many
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int roost_io_table(struct roost_domain *domain, u32 nr)
+{
+	struct roost_table *table = &domain->ios;
+
+	table->nr = nr;
+	table->size = sizeof(struct roost_io);
+	table->cache = io_cache;
+	table->init = init_io;
+	return roost_table_alloc(table);
+}
+
+/* A cache with a constructor is never merged, so slabinfo shows its objects. */
+static void construct(void *object)
+{
+}
+
+/**
+ * roost_io_init() - module init
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int __init roost_io_init(void)
+{
+	io_cache = kmem_cache_create("roost_io", ROOST_TABLE_CHUNK *
+				     sizeof(struct roost_io),
+				     0, SLAB_ACCOUNT, construct);
+	return io_cache ? 0 : -ENOMEM;
+}
+
+/**
+ * roost_io_exit() - module exit
+ */
+void roost_io_exit(void)
+{
+	kmem_cache_destroy(io_cache);
+}

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One attempt to move bytes, without blocking.
+ *
+ * Sockets are used through sock_recvmsg() and sock_sendmsg(), other files
+ * through vfs_iter_read() and vfs_iter_write(), so the hooks of security
+ * modules run and file modes are checked.  MSG_DONTWAIT and MSG_NOSIGNAL are
+ * forced.  Files other than sockets are used only if they know how not to block
+ * (FMODE_NOWAIT), or have O_NONBLOCK set, which is looked at in each attempt.
+ */
+#include <linux/compat.h>
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/net.h>
+#include <linux/skbuff.h>
+#include <linux/socket.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
+#include <net/sock.h>
+
+#include <uapi/linux/roost.h>
+
+#include "compat.h"
+#include "file.h"
+#include "transfer.h"
+
+#define RECV_FLAGS	(MSG_OOB | MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT | \
+			 MSG_ERRQUEUE | MSG_NOSIGNAL | MSG_CMSG_CLOEXEC)
+#define SEND_FLAGS	(MSG_OOB | MSG_DONTROUTE | MSG_DONTWAIT | MSG_EOR | \
+			 MSG_CONFIRM | MSG_NOSIGNAL | MSG_MORE)
+/* Known, and not to be had in this way. */
+#define REFUSED_FLAGS	(MSG_WAITALL | MSG_ZEROCOPY | MSG_FASTOPEN)
+
+static bool is_recv(u8 opcode)
+{
+	return opcode == ROOST_OP_RECV || opcode == ROOST_OP_RECVMSG;
+}
+
+static int check_flags(const struct roost_transfer *t)
+{
+	u32 known = is_recv(t->opcode) ? RECV_FLAGS : SEND_FLAGS;
+
+	if (t->msg_flags & ~(known | REFUSED_FLAGS))
+		return -EINVAL;
+	return t->msg_flags & REFUSED_FLAGS ? -EOPNOTSUPP : 0;
+}
+
+/* Can it be used without blocking at all?  What it says may change later. */
+static bool never_blocks(const struct file *f)
+{
+	return f->f_mode & FMODE_NOWAIT || f->f_flags & O_NONBLOCK;
+}
+
+static int check_position(const struct file *f, u64 offset, fmode_t need)
+{
+	/* The file's own position has a lock, which may be held for long. */
+	if (offset == ROOST_OFFSET_NONE)
+		return f->f_mode & FMODE_ATOMIC_POS ? -EOPNOTSUPP : 0;
+	if (offset > LLONG_MAX)
+		return -EINVAL;
+	return f->f_mode & need ? 0 : -ESPIPE;
+}
+
+static int check_read(const struct file *f, u64 offset)
+{
+	if (!(f->f_mode & FMODE_READ))
+		return -EBADF;
+	if (!f->f_op->read_iter || !never_blocks(f))
+		return -EOPNOTSUPP;
+	return check_position(f, offset, FMODE_PREAD);
+}
+
+/*
+ * Pipes and terminals send signals to who writes, and that is not who is meant:
+ * only what is neither.
+ */
+static int check_write(const struct file *f, u64 offset)
+{
+	umode_t mode = file_inode(f)->i_mode;
+
+	if (!(f->f_mode & FMODE_WRITE))
+		return -EBADF;
+	if (!f->f_op->write_iter || !never_blocks(f) || S_ISFIFO(mode) ||
+	    S_ISCHR(mode))
+		return -EOPNOTSUPP;
+	return check_position(f, offset, FMODE_PWRITE);
+}
+
+/**
+ * roost_transfer_check() - can this be done in this way?
+ * @t:		what is wanted
+ * @file:	with which file
+ *
+ * Context: task.  Return: 0; -EINVAL; -EOPNOTSUPP; -ENOTSOCK; -EBADF if the
+ * file is not open for it; -ESPIPE.
+ */
+int roost_transfer_check(const struct roost_transfer *t,
+			 const struct roost_file *file)
+{
+	bool rw = t->opcode == ROOST_OP_READ || t->opcode == ROOST_OP_WRITE;
+	int ret;
+
+	if (!rw)
+		return file->sock ? check_flags(t) : -ENOTSOCK;
+	if (t->msg_flags)
+		return -EINVAL;
+	if (file->sock)
+		return t->addr2 == ROOST_OFFSET_NONE ? 0 : -ESPIPE;
+	if (t->opcode == ROOST_OP_READ)
+		ret = check_read(file->file, t->addr2);
+	else
+		ret = check_write(file->file, t->addr2);
+	return ret;
+}
+
+static int import(struct iov_iter *iter, unsigned int direction, u64 addr,
+		  u32 len)
+{
+	void __user *buf = u64_to_user_ptr(addr);
+	size_t n = min_t(size_t, len, MAX_RW_COUNT);
+
+	if (!access_ok(buf, n))
+		return -EFAULT;
+	iov_iter_ubuf(iter, direction, buf, n);
+	return 0;
+}
+
+/*
+ * Is there nothing more to receive, and will an event tell when there is?  The
+ * file's ready bit was cleared before the attempt, so what comes later sets it.
+ */
+static bool sock_drained(struct socket *sock, const struct msghdr *msg)
+{
+	struct sock *sk = sock->sk;
+
+	if (msg->msg_inq >= 0)
+		return !msg->msg_inq;
+	/* A unix stream has one queue, unless somebody has put another in. */
+	return sk->sk_family == AF_UNIX && sk->sk_type == SOCK_STREAM &&
+	       !READ_ONCE(sk->sk_user_data) && !READ_ONCE(sk->sk_err) &&
+	       !(READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN) &&
+	       skb_queue_empty_lockless(&sk->sk_receive_queue);
+}
+
+static ssize_t do_recv(struct socket *sock, struct msghdr *msg, int flags,
+		       u32 *cqe_flags, bool *drained)
+{
+	ssize_t n;
+
+	msg->msg_get_inq = 1;
+	msg->msg_inq = -1;
+	n = sock_recvmsg(sock, msg, flags | MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (n >= 0 && msg->msg_flags & MSG_TRUNC)
+		*cqe_flags |= ROOST_CQE_TRUNC;
+	*drained = n > 0 && sock_drained(sock, msg);
+	return n;
+}
+
+static ssize_t recv_plain(struct socket *sock, u64 addr, u32 len, int flags,
+			  u32 *cqe_flags, bool *drained)
+{
+	struct msghdr msg = { 0 };
+	int ret = import(&msg.msg_iter, ITER_DEST, addr, len);
+
+	if (ret)
+		return ret;
+	return do_recv(sock, &msg, flags, cqe_flags, drained);
+}
+
+static ssize_t send_plain(struct socket *sock, u64 addr, u32 len, int flags)
+{
+	struct msghdr msg = {
+		.msg_flags = flags | MSG_DONTWAIT | MSG_NOSIGNAL,
+	};
+	int ret = import(&msg.msg_iter, ITER_SOURCE, addr, len);
+
+	return ret ? ret : sock_sendmsg(sock, &msg);
+}
+
+/* The layout of another ABI is for the system call itself. */
+static int copy_msghdr(struct user_msghdr *user, u64 addr)
+{
+	if (in_compat_syscall())
+		return -EOPNOTSUPP;
+	if (copy_from_user(user, u64_to_user_ptr(addr), sizeof(*user)))
+		return -EFAULT;
+	if (user->msg_namelen < 0)
+		return -EINVAL;
+	return user->msg_iovlen > UIO_MAXIOV ? -EMSGSIZE : 0;
+}
+
+/* What recvmsg(2) writes back. */
+static int put_msghdr(struct user_msghdr __user *to,
+		      const struct user_msghdr *user, const struct msghdr *msg)
+{
+	size_t control = msg->msg_control_user - user->msg_control;
+	int room = min(user->msg_namelen, msg->msg_namelen);
+
+	if (user->msg_name) {
+		if (copy_to_user(user->msg_name, msg->msg_name, room) ||
+		    put_user(msg->msg_namelen, &to->msg_namelen))
+			return -EFAULT;
+	}
+	if (put_user(msg->msg_flags & ~MSG_CMSG_COMPAT, &to->msg_flags) ||
+	    put_user(control, &to->msg_controllen))
+		return -EFAULT;
+	return 0;
+}
+
+static ssize_t recv_msg(struct socket *sock, u64 addr, int flags,
+			u32 *cqe_flags, bool *drained)
+{
+	struct iovec fast[UIO_FASTIOV], *iov = fast;
+	struct sockaddr_storage name;
+	struct msghdr msg = { .msg_name = &name };
+	struct user_msghdr user;
+	ssize_t n;
+	int ret;
+
+	ret = copy_msghdr(&user, addr);
+	if (ret)
+		return ret;
+	n = import_iovec(ITER_DEST, user.msg_iov, user.msg_iovlen, UIO_FASTIOV,
+			 &iov, &msg.msg_iter);
+	if (n < 0)
+		return n;
+	msg.msg_control_is_user = true;
+	msg.msg_control_user = user.msg_control;
+	msg.msg_controllen = user.msg_controllen;
+	msg.msg_flags = flags & MSG_CMSG_CLOEXEC;
+	n = do_recv(sock, &msg, flags, cqe_flags, drained);
+	if (n >= 0) {
+		ret = put_msghdr(u64_to_user_ptr(addr), &user, &msg);
+		if (ret)
+			n = ret;
+	}
+	kfree(iov);
+	return n;
+}
+
+/* The control data, copied: to be freed by sock_kfree_s() if there is any. */
+static int get_control(struct sock *sk, const struct user_msghdr *user,
+		       struct msghdr *msg)
+{
+	void *control;
+
+	if (!user->msg_controllen)
+		return 0;
+	if (user->msg_controllen > INT_MAX)
+		return -ENOBUFS;
+	control = sock_kmalloc(sk, user->msg_controllen, GFP_KERNEL);
+	if (!control)
+		return -ENOBUFS;
+	if (copy_from_user(control, user->msg_control, user->msg_controllen)) {
+		sock_kfree_s(sk, control, user->msg_controllen);
+		return -EFAULT;
+	}
+	msg->msg_control = control;
+	msg->msg_controllen = user->msg_controllen;
+	return 0;
+}
+
+static int get_name(const struct user_msghdr *user, struct msghdr *msg,
+		    struct sockaddr_storage *name)
+{
+	if (!user->msg_name || !user->msg_namelen)
+		return 0;
+	if (user->msg_namelen > sizeof(*name))
+		return -EINVAL;
+	if (copy_from_user(name, user->msg_name, user->msg_namelen))
+		return -EFAULT;
+	msg->msg_name = name;
+	msg->msg_namelen = user->msg_namelen;
+	return 0;
+}
+
+static ssize_t send_msg(struct socket *sock, u64 addr, int flags)
+{
+	struct iovec fast[UIO_FASTIOV], *iov = fast;
+	struct sockaddr_storage name;
+	struct user_msghdr user;
+	struct msghdr msg = {
+		.msg_flags = flags | MSG_DONTWAIT | MSG_NOSIGNAL,
+	};
+	ssize_t n;
+
+	n = copy_msghdr(&user, addr);
+	if (!n)
+		n = get_name(&user, &msg, &name);
+	if (n)
+		return n;
+	n = import_iovec(ITER_SOURCE, user.msg_iov, user.msg_iovlen,
+			 UIO_FASTIOV, &iov, &msg.msg_iter);
+	if (n < 0)
+		return n;
+	n = get_control(sock->sk, &user, &msg);
+	if (!n) {
+		/* Sending moves the pointer and the length: keep ours. */
+		void *control = msg.msg_control;
+
+		n = sock_sendmsg(sock, &msg);
+		if (control)
+			sock_kfree_s(sock->sk, control, user.msg_controllen);
+	}
+	kfree(iov);
+	return n;
+}
+
+/* How to make this attempt not block: flags for the call, or -EOPNOTSUPP. */
+static int nowait_flags(const struct file *f)
+{
+	if (f->f_mode & FMODE_NOWAIT)
+		return (__force int)RWF_NOWAIT;
+	return f->f_flags & O_NONBLOCK ? 0 : -EOPNOTSUPP;
+}
+
+static ssize_t read_file(struct file *f, u64 addr, u32 len, u64 offset)
+{
+	loff_t pos = offset;
+	struct iov_iter iter;
+	int flags = nowait_flags(f);
+	int ret = import(&iter, ITER_DEST, addr, len);
+
+	if (flags < 0 || ret)
+		return flags < 0 ? flags : ret;
+	return vfs_iter_read(f, &iter, offset == ROOST_OFFSET_NONE ? NULL : &pos,
+			     (__force rwf_t)flags);
+}
+
+static ssize_t write_file(struct file *f, u64 addr, u32 len, u64 offset)
+{
+	loff_t pos = offset;
+	struct iov_iter iter;
+	int flags = nowait_flags(f);
+	int ret = import(&iter, ITER_SOURCE, addr, len);
+
+	if (flags < 0 || ret)
+		return flags < 0 ? flags : ret;
+	return roost_iter_write(f, &iter,
+				offset == ROOST_OFFSET_NONE ? NULL : &pos,
+				(__force rwf_t)flags);
+}
+
+static ssize_t try_send(const struct roost_transfer *t,
+			const struct roost_file *file)
+{
+	switch (t->opcode) {
+	case ROOST_OP_SENDMSG:
+		return send_msg(file->sock, t->addr, t->msg_flags);
+	case ROOST_OP_WRITE:
+		if (!file->sock)
+			return write_file(file->file, t->addr, t->len, t->addr2);
+		fallthrough;
+	default:
+		return send_plain(file->sock, t->addr, t->len, t->msg_flags);
+	}
+}
+
+static ssize_t try_recv(const struct roost_transfer *t,
+			const struct roost_file *file, u32 *flags,
+			bool *drained)
+{
+	switch (t->opcode) {
+	case ROOST_OP_SEND_RECV:
+		return recv_plain(file->sock, t->addr2, t->len2, 0, flags,
+				  drained);
+	case ROOST_OP_RECVMSG:
+		return recv_msg(file->sock, t->addr, t->msg_flags, flags,
+				drained);
+	case ROOST_OP_READ:
+		if (!file->sock)
+			return read_file(file->file, t->addr, t->len, t->addr2);
+		fallthrough;
+	default:
+		return recv_plain(file->sock, t->addr, t->len, t->msg_flags,
+				  flags, drained);
+	}
+}
+
+/**
+ * roost_transfer_try() - one attempt
+ * @t:		what; roost_transfer_check() has passed it
+ * @sending:	the sending half
+ * @file:	with which file
+ * @flags:	ROOST_CQE_* bits are added
+ * @drained:	set: nothing is left to be received, and an event will come
+ *
+ * Context: task, may sleep for memory, for page faults, and as long as others
+ * hold the file's own locks.  Return: bytes; -EAGAIN; other -errno.
+ */
+ssize_t roost_transfer_try(const struct roost_transfer *t, bool sending,
+			   const struct roost_file *file, u32 *flags,
+			   bool *drained)
+{
+	*drained = false;
+	return sending ? try_send(t, file) : try_recv(t, file, flags, drained);
+}
