@@ -624,7 +624,7 @@ static bool execute(struct roost_io *io, struct roost_worker *worker)
 static bool may_fault(const struct roost_io *io)
 {
 	char __user *p = u64_to_user_ptr(io->transfer.addr);
-	char c;
+	char c __maybe_unused;
 	int ret;
 
 	pagefault_disable();
