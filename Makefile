@@ -13,7 +13,7 @@ CHECK_KERNELS ?= 6.1 6.12
 
 export CHECK_KERNELS
 
-.PHONY: all setup kmod lib tools examples selftests check style demo clean help
+.PHONY: all setup kmod lib tools examples selftests check style demo bench-vm clean help
 # One after the other; the folders' own makes use the job server.
 .NOTPARALLEL:
 
@@ -29,6 +29,7 @@ help:
 	@echo 'make check       all tests, on this machine and in VMs (CHECK_KERNELS=)'
 	@echo 'make style       static checks'
 	@echo 'make demo        the server demonstration in a VM'
+	@echo 'make bench-vm    the echo benchmark in a VM (KERNEL=, BENCH=options)'
 	@echo 'make clean       remove what was built; fetched kernels stay cached'
 
 setup:
@@ -61,8 +62,12 @@ demo:
 	@tools/setup.sh demo
 	@tools/demo/run.sh
 
+bench-vm:
+	@tools/bench/vm/run.sh --kernel $(or $(KERNEL),6.1) $(or $(BENCH),--icount)
+
 clean:
 	rm -rf build
 	$(MAKE) -C lib clean
 	$(MAKE) -C tools/examples clean
+	$(MAKE) -C tools/bench/vm clean
 	$(MAKE) -C selftests clean

@@ -3,7 +3,7 @@
 #
 # Installs the Debian packages that a purpose needs and that are missing.
 #
-#   tools/setup.sh build|vm|check|demo|all...
+#   tools/setup.sh build|vm|kernel|check|demo|bench|all...
 #
 # Names what it is about to install; does nothing, quickly, when all is there.
 # Kernel images and headers are no part of this: tools/kernel/kernel.sh unpacks
@@ -42,18 +42,23 @@ packages_for()
 		printf '%s\n' wrk python3
 		packages_for vm
 		;;
+	bench)
+		printf '%s\n' liburing-dev
+		packages_for vm
+		;;
 	all)
 		packages_for kernel
 		packages_for check
 		packages_for demo
+		packages_for bench
 		;;
 	*)
-		die "unknown purpose '$1' (build, vm, kernel, check, demo, all)"
+		die "unknown purpose '$1' (build, vm, kernel, check, demo, bench, all)"
 		;;
 	esac
 }
 
-[ $# -gt 0 ] || die "usage: tools/setup.sh build|vm|kernel|check|demo|all..."
+[ $# -gt 0 ] || die "usage: tools/setup.sh build|vm|kernel|check|demo|bench|all..."
 
 wanted=$(for purpose in "$@"; do packages_for "$purpose"; done | sort -u)
 # shellcheck disable=SC2086 # a list of words is meant
