@@ -104,6 +104,20 @@ struct roost_domain {
 	atomic64_t polls_removed;
 };
 
+/*
+ * Is any worker asleep?  Comes after a full barrier, such as (A), if the answer
+ * matters.
+ */
+static inline bool roost_domain_parked(const struct roost_domain *domain)
+{
+	unsigned long any = 0;
+	unsigned int i;
+
+	for (i = 0; i < BITS_TO_LONGS(ROOST_MAX_WORKERS); i++)
+		any |= READ_ONCE(domain->parked[i]);
+	return any;
+}
+
 /* What every domain can do, and what can be turned off. */
 #define ROOST_FEATURES (ROOST_FEAT_TIMER | ROOST_FEAT_POLL | \
 			ROOST_FEAT_MULTISHOT | ROOST_FEAT_SYNC_WAKE | \

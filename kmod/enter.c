@@ -43,13 +43,14 @@ static int check_args(const struct roost_enter *enter)
 static bool execute(struct roost_worker *worker, const struct roost_sqe *sqes,
 		    u32 n, u32 reserved)
 {
+	bool posted = false;
 	u32 used = 0, i;
 
 	for (i = 0; i < n; i++)
-		used += roost_op_execute(worker, &sqes[i]);
+		used += roost_op_execute(worker, &sqes[i], &posted);
 	if (reserved > used)
 		roost_cq_unreserve(worker, reserved - used);
-	return used;
+	return posted;
 }
 
 /* Something was completed into this worker's ring, by us. */

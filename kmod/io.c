@@ -24,13 +24,19 @@
  * to EXECUTING under the latter.  So whoever has claimed an op takes both locks
  * and finds it in one list or in none (unlist()).
  *
- * An op that becomes READY by an event has raised the event counter and woken a
- * worker (P1).  One that is made READY by its submission is carried out by the
- * same ENTER; if that has to leave work behind, or may be held up by a page
- * fault, it wakes a sibling.
+ * A submission is tried at once, unless its buffer may have to be faulted in,
+ * which takes as long as somebody else likes (userfaultfd, a FUSE mapping): then
+ * it becomes READY, so that what was submitted behind it need not wait.  Who
+ * tries such an op while more are READY wakes a sibling first.  An op that
+ * becomes READY by an event has raised the event counter and woken a worker (P1).
  *
- * The word is FREE before the completion is posted: who has seen that may use
- * the index again at once.
+ * An event readies the first op that waits in its direction and leaves the
+ * file's ready bit set for the others.  As long as the bit is set and others
+ * wait, some op has it to pass on: at its end, or when its attempt has left
+ * something behind.
+ *
+ * POSTING: the completion is being posted, with interrupts off.  Who has seen
+ * it may use the index again at once, and waits for FREE.
  */
 #include <linux/cred.h>
 #include <linux/module.h>
@@ -75,6 +81,7 @@ enum io_state {
 	IO_EXECUTING,
 	IO_ARMED,
 	IO_ENDING,
+	IO_POSTING,
 };
 
 #define IO_STATE	0xffU
@@ -174,23 +181,30 @@ static void ready_add(struct roost_domain *domain, struct roost_io *io)
 	raw_spin_unlock_irqrestore(&domain->ready_lock, irq);
 }
 
+/* READY to EXECUTING, unless somebody has claimed the op, who will unlist() it. */
+static bool take(struct roost_io *io)
+{
+	u64 word = atomic64_read(&io->word);
+
+	do {
+		if (state_of(word) != IO_READY)
+			return false;
+	} while (!move(io, &word, IO_EXECUTING));
+	return true;
+}
+
 /* The next op, now EXECUTING and nobody else's; NULL if there is none. */
 static struct roost_io *ready_take(struct roost_domain *domain)
 {
 	struct roost_io *io = NULL;
-	u64 word;
 
 	raw_spin_lock_irq(&domain->ready_lock);
 	while (!io && !list_empty(&domain->ready)) {
 		io = list_first_entry(&domain->ready, struct roost_io, node);
 		list_del_init(&io->node);
 		set_nr_ready(domain, domain->nr_ready - 1);
-		word = atomic64_read(&io->word);
-		while (io && !move(io, &word, IO_EXECUTING)) {
-			/* Claimed by somebody who has not come to unlist(). */
-			if (state_of(word) != IO_READY)
-				io = NULL;
-		}
+		if (!take(io))
+			io = NULL;
 	}
 	raw_spin_unlock_irq(&domain->ready_lock);
 	return io;
@@ -259,7 +273,7 @@ static void file_event(struct roost_file *file, u32 dirs, bool gone)
 	unsigned long irq;
 
 	raw_spin_lock_irqsave(&file->lock, irq);
-	file->ready |= dirs;
+	WRITE_ONCE(file->ready, file->ready | dirs);
 	if (gone)
 		file->gone = true;
 	if (dirs & BIT(ROOST_DIR_IN))
@@ -271,6 +285,17 @@ static void file_event(struct roost_file *file, u32 dirs, bool gone)
 		wake_for_ready(in);
 	if (out)
 		wake_for_ready(out);
+}
+
+/*
+ * What is known already need not be noted again: who clears a bit looks at the
+ * file afterwards, and finds what this event is about.  (R), pairs with the
+ * barrier in take_or_arm().
+ */
+static bool known(struct roost_file *file, u32 dirs)
+{
+	smp_mb(); /* (R) */
+	return !(dirs & ~READ_ONCE(file->ready));
 }
 
 /**
@@ -295,7 +320,7 @@ int roost_io_callback(struct wait_queue_entry *wait, unsigned int mode,
 		roost_hook_leave(entry);
 		file_event(file, ROOST_FILE_BOTH, true);
 		roost_hook_let_go(entry);
-	} else if (dirs) {
+	} else if (!known(file, dirs)) {
 		file_event(file, dirs, false);
 	}
 	return 0;
@@ -303,33 +328,11 @@ int roost_io_callback(struct wait_queue_entry *wait, unsigned int mode,
 
 /* The end of an op */
 
-/* Nobody else has it and it is in no list; its deadline is off the wheel. */
-static void release(struct roost_io *io, void (*put)(struct roost_file *file))
-{
-	struct roost_file *file = io->file;
-
-	io->file = NULL;
-	put_cred(io->cred);
-	io->cred = NULL;
-	/* Release: all of the above before the index may be used again. */
-	atomic64_set_release(&io->word,
-			     (u64)sequence_of(atomic64_read(&io->word)) << 32);
-	put(file);
-}
-
 /* For the completion: not all of the first buffer was sent. */
 static u32 half_flags(const struct roost_io *io)
 {
 	return io->sending && io->transfer.opcode == ROOST_OP_SEND_RECV ?
 	       ROOST_CQE_SEND : 0;
-}
-
-static void post(struct roost_io *io, struct roost_worker *worker,
-		 u32 sequence, s32 res, u32 flags)
-{
-	roost_cq_post(worker, &io->completion,
-		      roost_op_id(io->index, sequence), res,
-		      ROOST_CQE_IO | flags);
 }
 
 static void drop_deadline(struct roost_io *io)
@@ -339,17 +342,71 @@ static void drop_deadline(struct roost_io *io)
 	io->clock = NULL;
 }
 
-/* By its owner, in a task: in @worker's ring.  The caller raises the event. */
+/* The op is not EXECUTING any more and had no attempt that used up its event. */
+static void pass_on(struct roost_file *file, enum roost_dir dir)
+{
+	struct roost_worker *next = NULL;
+	unsigned long irq;
+
+	/* Both empty or both seen: what is added later sees the bit itself. */
+	if (list_empty(&file->waiting[dir]))
+		return;
+	raw_spin_lock_irqsave(&file->lock, irq);
+	if (file->ready & BIT(dir))
+		next = ready_first(file, dir);
+	raw_spin_unlock_irqrestore(&file->lock, irq);
+	if (next)
+		wake_for_ready(next);
+}
+
+/*
+ * The end of an op, by its owner: nobody else has it, it is in no list, and its
+ * deadline is off the wheel.  Its file is left to the caller, who also raises
+ * the event.  Any context.
+ */
+static struct roost_file *finish(struct roost_io *io,
+				 struct roost_worker *worker, s32 res,
+				 u32 flags)
+{
+	struct roost_file *file = io->file;
+	u64 word = atomic64_read(&io->word) & ~(u64)U32_MAX;
+	unsigned long irq;
+
+	flags |= ROOST_CQE_IO | half_flags(io);
+	io->file = NULL;
+	put_cred(io->cred);
+	atomic64_inc(&worker->ios_done);
+
+	local_irq_save(irq);
+	atomic64_set(&io->word, word | IO_POSTING);
+	roost_cq_post(worker, &io->completion,
+		      roost_op_id(io->index, sequence_of(word)), res, flags);
+	/* Release: we are done with it; pairs with the acquire in begin(). */
+	atomic64_set_release(&io->word, word | IO_FREE);
+	local_irq_restore(irq);
+	return file;
+}
+
 static void end(struct roost_io *io, struct roost_worker *worker, s32 res,
 		u32 flags)
 {
-	u32 sequence = sequence_of(atomic64_read(&io->word));
-
-	flags |= half_flags(io);
 	drop_deadline(io);
-	atomic64_inc(&worker->ios_done);
-	release(io, roost_file_put);
-	post(io, worker, sequence, res, flags);
+	roost_file_put(finish(io, worker, res, flags));
+}
+
+/* The same without a completion: the worker or the domain goes. */
+static void vanish(struct roost_io *io)
+{
+	struct roost_file *file = io->file;
+	u64 word = atomic64_read(&io->word) & ~(u64)U32_MAX;
+
+	drop_deadline(io);
+	io->file = NULL;
+	put_cred(io->cred);
+	atomic64_inc(&io->home->ios_done);
+	/* As in finish(). */
+	atomic64_set_release(&io->word, word | IO_FREE);
+	roost_file_put(file);
 }
 
 /* Claim an op that is in a list; false if it is not, or not any more. */
@@ -363,12 +420,20 @@ static bool claim(struct roost_io *io, u64 *word, enum io_state *from)
 	return true;
 }
 
+/* Out of its list; an event that it had is somebody else's now. */
+static void withdraw(struct roost_io *io, enum io_state from)
+{
+	unlist(io, from);
+	if (from == IO_READY)
+		pass_on(io->file, dir_of(io));
+}
+
 /* End a claimed op, and tell somebody. */
 static void end_claimed(struct roost_io *io, enum io_state from, s32 res)
 {
 	struct roost_worker *home = io->home;
 
-	unlist(io, from);
+	withdraw(io, from);
 	end(io, home, res, 0);
 	roost_domain_event(home->domain);
 	roost_wake_for(home);
@@ -422,10 +487,10 @@ void roost_io_expire(struct roost_wheel_entry *entry)
 	struct roost_io *io = container_of(entry, struct roost_io, deadline);
 	struct roost_worker *home;
 	u64 word = atomic64_read(&io->word);
-	u32 flags;
 
 	do {
-		if (state_of(word) == IO_ENDING || state_of(word) == IO_FREE)
+		if (state_of(word) == IO_ENDING || state_of(word) == IO_FREE ||
+		    state_of(word) == IO_POSTING)
 			return;
 		if (state_of(word) != IO_ARMED) {
 			if (flag(io, &word, IO_EXPIRED))
@@ -437,31 +502,46 @@ void roost_io_expire(struct roost_wheel_entry *entry)
 	} while (true);
 
 	home = io->home;
-	flags = half_flags(io);
 	unlist(io, IO_ARMED);
 	io->clock = NULL;
-	atomic64_inc(&home->ios_done);
-	release(io, roost_file_put_later);
-	post(io, home, sequence_of(word), -ETIMEDOUT, flags);
+	roost_file_put_later(finish(io, home, -ETIMEDOUT, 0));
 	roost_domain_event(home->domain);
 	roost_wake_for(home);
 }
 
 /* Trying */
 
-/* Tried once, whatever comes of it. */
+/*
+ * Tried once, whatever comes of it: asked for; or about something else than what
+ * events tell of; or there is no telling.
+ */
 static bool never_waits(const struct roost_io *io)
 {
-	return !io->file->watched || io->transfer.msg_flags &
-	       (MSG_DONTWAIT | MSG_OOB | MSG_ERRQUEUE);
+	const struct roost_file *file = io->file;
+	u32 flags = io->transfer.msg_flags;
+
+	/* Its flags were for the sending. */
+	if (io->transfer.opcode == ROOST_OP_SEND_RECV && !io->sending)
+		flags = 0;
+	if (!file->watched || flags & (MSG_DONTWAIT | MSG_OOB | MSG_ERRQUEUE))
+		return true;
+	return flags & MSG_PEEK && roost_transfer_peeks_ahead(file);
+}
+
+/* Would this op have to end instead of waiting? */
+static int must_end(const struct roost_io *io, u64 word)
+{
+	if (word & IO_CANCELLED || io->file->gone)
+		return -ECANCELED;
+	return word & IO_EXPIRED ? -ETIMEDOUT : 0;
 }
 
 /*
- * Have an op, SETUP or EXECUTING, wait for its file.  Return: 0 if it does, or
- * belongs to somebody else already; -EAGAIN if another attempt is worth while;
- * or what it ends with.
+ * Is an attempt worth while?  Then its ready bit is ours (0); else have the op,
+ * SETUP or EXECUTING, wait for its file (-EIOCBQUEUED: it is not ours any more),
+ * unless it has to end.
  */
-static int arm(struct roost_io *io, struct roost_worker *worker)
+static int take_or_arm(struct roost_io *io, struct roost_worker *worker)
 {
 	struct roost_file *file = io->file;
 	enum roost_dir dir = dir_of(io);
@@ -469,58 +549,39 @@ static int arm(struct roost_io *io, struct roost_worker *worker)
 	int ret = 0;
 
 	raw_spin_lock_irq(&file->lock);
+	if (file->ready & BIT(dir)) {
+		WRITE_ONCE(file->ready, file->ready & ~BIT(dir));
+		raw_spin_unlock_irq(&file->lock);
+		/* The bit before the look at the file; pairs with (R). */
+		smp_mb();
+		return 0;
+	}
 	/* Who finds it ARMED may end it at once: all is ready for that. */
 	list_add_tail(&io->node, &file->waiting[dir]);
 	do {
-		if (word & IO_CANCELLED)
-			ret = -ECANCELED;
-		else if (word & IO_EXPIRED)
-			ret = -ETIMEDOUT;
-		else if (file->gone)
-			ret = -ECANCELED;
-		else if (file->ready & BIT(dir))
-			ret = -EAGAIN;
+		ret = must_end(io, word);
 	} while (!ret && !move(io, &word, IO_ARMED));
 	if (ret)
 		list_del_init(&io->node);
 	raw_spin_unlock_irq(&file->lock);
-	if (!ret)
-		atomic64_inc(&worker->ios_waited);
-	return ret;
+	if (ret)
+		return ret;
+	atomic64_inc(&worker->ios_waited);
+	return -EIOCBQUEUED;
 }
 
-/* Before an attempt: clear the ready bit.  Was it set? */
-static bool take_ready(struct roost_io *io)
+/* The attempt did not prove that there is no more: others may try. */
+static void give_back(struct roost_io *io)
 {
 	struct roost_file *file = io->file;
-	u32 bit = BIT(dir_of(io));
-	bool was;
+	enum roost_dir dir = dir_of(io);
 
-	raw_spin_lock_irq(&file->lock);
-	was = file->ready & bit;
-	file->ready &= ~bit;
-	raw_spin_unlock_irq(&file->lock);
-	return was;
-}
-
-/*
- * The attempt did not prove that there is no more: others may try.  The bit may
- * be set still, if it was not taken, and nobody waits.
- */
-static void give_ready(struct roost_io *io)
-{
-	struct roost_file *file = io->file;
-	struct roost_worker *next;
-
-	if (READ_ONCE(file->ready) & BIT(dir_of(io)) &&
-	    list_empty(&file->waiting[dir_of(io)]))
-		return;
-	raw_spin_lock_irq(&file->lock);
-	file->ready |= BIT(dir_of(io));
-	next = ready_first(file, dir_of(io));
-	raw_spin_unlock_irq(&file->lock);
-	if (next)
-		wake_for_ready(next);
+	if (!(READ_ONCE(file->ready) & BIT(dir))) {
+		raw_spin_lock_irq(&file->lock);
+		WRITE_ONCE(file->ready, file->ready | BIT(dir));
+		raw_spin_unlock_irq(&file->lock);
+	}
+	pass_on(file, dir);
 }
 
 static ssize_t try_once(struct roost_io *io, u32 *flags)
@@ -536,17 +597,20 @@ static ssize_t try_once(struct roost_io *io, u32 *flags)
 	if (old)
 		revert_creds(old);
 	if (n != -EAGAIN && !drained)
-		give_ready(io);
+		give_back(io);
 	/* The bit is set, so that it will be tried again. */
 	return n == -ERESTARTSYS || n == -EINTR ? -EAGAIN : n;
 }
 
 /*
- * An attempt, if it is worth while.  Sending mostly succeeds, so its ready bit
- * is taken only when it did not, and then one more attempt decides.
+ * Go on with the half at hand.  Sending mostly succeeds, so its ready bit is
+ * taken only when it did not.  Return: bytes; -EIOCBQUEUED: it waits, and is
+ * not ours any more; -EAGAIN: events keep coming, go on later; other -errno.
  */
-static ssize_t attempt(struct roost_io *io, u32 *flags)
+static ssize_t proceed(struct roost_io *io, struct roost_worker *worker,
+		       u32 *flags)
 {
+	unsigned int tries = 0;
 	ssize_t n;
 
 	if (io->sending && READ_ONCE(io->file->ready) & BIT(ROOST_DIR_OUT)) {
@@ -554,9 +618,14 @@ static ssize_t attempt(struct roost_io *io, u32 *flags)
 		if (n != -EAGAIN)
 			return n;
 	}
-	if (take_ready(io) || never_waits(io))
-		return try_once(io, flags);
-	return -EAGAIN;
+	do {
+		n = take_or_arm(io, worker);
+		if (n)
+			return n;
+		n = try_once(io, flags);
+	} while (n == -EAGAIN && ++tries < MAX_TRIES &&
+		 !signal_pending(current));
+	return n;
 }
 
 /* All sent: on to the receiving half. */
@@ -569,71 +638,85 @@ static bool half_done(struct roost_io *io, ssize_t n)
 	return true;
 }
 
-/* Once more later: at the end of the line. */
+/* Once more later, or by somebody else: at the end of the line. */
 static void put_back(struct roost_io *io)
 {
+	struct roost_domain *domain = io->file->domain;
 	u64 word = atomic64_read(&io->word);
 
-	raw_spin_lock_irq(&io->file->domain->ready_lock);
+	raw_spin_lock_irq(&domain->ready_lock);
 	while (!move(io, &word, IO_READY))
 		;
-	list_add_tail(&io->node, &io->file->domain->ready);
-	set_nr_ready(io->file->domain, io->file->domain->nr_ready + 1);
-	raw_spin_unlock_irq(&io->file->domain->ready_lock);
+	list_add_tail(&io->node, &domain->ready);
+	set_nr_ready(domain, domain->nr_ready + 1);
+	raw_spin_unlock_irq(&domain->ready_lock);
 }
 
 /*
- * The op is EXECUTING and ours.  Returns true if it has completed, false if it
- * waits, or is READY again.
+ * The op is SETUP or EXECUTING, and ours.  Returns true if it has completed,
+ * false if it waits, or is READY again.
  */
 static bool execute(struct roost_io *io, struct roost_worker *worker)
 {
-	unsigned int tries = 0;
 	u32 flags = 0;
 	ssize_t n;
 
 	io->home = worker;
-	for (;;) {
-		if (atomic64_read(&io->word) & IO_CANCELLED)
+	do {
+		if (atomic64_read(&io->word) & IO_CANCELLED) {
 			n = -ECANCELED;
-		else
-			n = attempt(io, &flags);
-		if (half_done(io, n))
-			continue;
-		if (n == -EAGAIN && !never_waits(io)) {
-			n = arm(io, worker);
-			if (!n)
-				return false;
-			if (n == -EAGAIN && ++tries < MAX_TRIES &&
-			    !signal_pending(current))
-				continue;
-			if (n == -EAGAIN) {
-				put_back(io);
-				return false;
-			}
+			pass_on(io->file, dir_of(io));
+		} else if (never_waits(io)) {
+			n = try_once(io, &flags);
+		} else {
+			n = proceed(io, worker, &flags);
 		}
-		end(io, worker, n, flags);
-		return true;
+	} while (half_done(io, n));
+	if (n == -EIOCBQUEUED)
+		return false;
+	if (n == -EAGAIN && !never_waits(io)) {
+		put_back(io);
+		return false;
 	}
+	end(io, worker, n, flags);
+	return true;
+}
+
+static bool readable(u64 addr)
+{
+	char c __maybe_unused;
+
+	return !get_user(c, (char __user *)u64_to_user_ptr(addr));
 }
 
 /*
- * Would a byte of the buffer have to be faulted in?  That may take as long as
- * somebody else likes (userfaultfd, a FUSE mapping).
+ * May this op have to wait for a page of its buffer?  Looks at both ends, which
+ * is all there is of one that is no longer than a page.
  */
-static bool may_fault(const struct roost_io *io)
+static bool may_fault(u64 addr, u32 len)
 {
-	char __user *p = u64_to_user_ptr(io->transfer.addr);
-	char c __maybe_unused;
-	int ret;
+	bool ok;
 
+	if (len > PAGE_SIZE)
+		return true;
 	pagefault_disable();
-	ret = get_user(c, p);
-	if (!ret && io->transfer.opcode == ROOST_OP_SEND_RECV)
-		ret = get_user(c, (char __user *)
-			       u64_to_user_ptr(io->transfer.addr2));
+	ok = readable(addr);
+	if (ok && len && (addr ^ (addr + len - 1)) & PAGE_MASK)
+		ok = readable(addr + len - 1);
 	pagefault_enable();
-	return ret;
+	return !ok;
+}
+
+/* Of the half at hand. */
+static bool io_may_fault(const struct roost_io *io)
+{
+	const struct roost_transfer *t = &io->transfer;
+
+	if (t->opcode == ROOST_OP_RECVMSG || t->opcode == ROOST_OP_SENDMSG)
+		return true;
+	if (t->opcode == ROOST_OP_SEND_RECV && !io->sending)
+		return may_fault(t->addr2, t->len2);
+	return may_fault(t->addr, t->len);
 }
 
 /* Others should help: more is ready than we can do soon. */
@@ -641,10 +724,8 @@ static void wake_helper(struct roost_worker *worker, const struct roost_io *io)
 {
 	struct roost_domain *domain = worker->domain;
 
-	if (!READ_ONCE(domain->nr_ready) ||
-	    bitmap_empty(domain->parked, ROOST_MAX_WORKERS))
-		return;
-	if (may_fault(io))
+	if (READ_ONCE(domain->nr_ready) && roost_domain_parked(domain) &&
+	    io_may_fault(io))
 		wake_for_ready(worker);
 }
 
@@ -694,6 +775,11 @@ static int begin(struct roost_io *io, u32 sequence)
 	u64 new = (u64)sequence << 32 | IO_SETUP;
 
 	do {
+		/* The poster has its interrupts off. */
+		while (state_of(word) == IO_POSTING) {
+			cpu_relax();
+			word = atomic64_read(&io->word);
+		}
 		if ((s32)(sequence - sequence_of(word)) < 1)
 			return -ESTALE;
 		if (state_of(word) != IO_FREE ||
@@ -758,33 +844,36 @@ set_free:
 	return ret;
 }
 
-/* A prepared op: arm it if an attempt would be in vain, else make it READY. */
-static void launch(struct roost_io *io, struct roost_worker *worker)
+/*
+ * A prepared op: try it, unless somebody behind it might have to wait for that.
+ * A receiving half that follows needs no memory if there is nothing yet.
+ */
+static bool launch(struct roost_io *io, struct roost_worker *worker)
 {
-	u32 ready;
-	int ret;
+	u32 ready = READ_ONCE(io->file->ready);
+	bool both = io->transfer.opcode == ROOST_OP_SEND_RECV && io->sending &&
+		    ready & BIT(ROOST_DIR_IN);
 
-	raw_spin_lock_irq(&io->file->lock);
-	ready = io->file->ready & BIT(dir_of(io));
-	raw_spin_unlock_irq(&io->file->lock);
-	if (!ready && !never_waits(io)) {
-		ret = arm(io, worker);
-		if (!ret)
-			return;
+	if (io_may_fault(io) ||
+	    (both && may_fault(io->transfer.addr2, io->transfer.len2))) {
+		put_back(io);
+		return false;
 	}
-	/* Also if it is to end: the executor sees to that. */
-	put_back(io);
+	return execute(io, worker);
 }
 
 /**
  * roost_io_start() - RECV and the other I/O ops
  * @worker:	from whose ring it came
  * @sqe:	the entry, checked
+ * @posted:	set to true if it has completed already
  *
  * roost_timeout_program() and roost_io_run() have to follow.
- * Context: task, may sleep.  Return: 0, or what it completes with at once.
+ * Context: task, may sleep.  Return: 0, or what the caller has to complete it
+ * with.
  */
-int roost_io_start(struct roost_worker *worker, const struct roost_sqe *sqe)
+int roost_io_start(struct roost_worker *worker, const struct roost_sqe *sqe,
+		   bool *posted)
 {
 	struct roost_domain *domain = worker->domain;
 	struct roost_io *io;
@@ -809,7 +898,7 @@ int roost_io_start(struct roost_worker *worker, const struct roost_sqe *sqe)
 		io->clock = worker;
 		roost_timeout_add(worker, &io->deadline, sqe->deadline);
 	}
-	launch(io, worker);
+	*posted |= launch(io, worker);
 	return 0;
 }
 
@@ -856,6 +945,7 @@ int roost_io_cancel(struct roost_worker *worker, const struct roost_sqe *sqe)
 		case IO_FREE:
 			return -ENOENT;
 		case IO_ENDING:
+		case IO_POSTING:
 			return 0;
 		case IO_SETUP:
 		case IO_EXECUTING:
@@ -885,10 +975,8 @@ static void drop_io(void *node, void *arg)
 	if (worker && READ_ONCE(io->home) != worker)
 		return;
 	if (claim(io, &word, &from)) {
-		unlist(io, from);
-		drop_deadline(io);
-		atomic64_inc(&io->home->ios_done);
-		release(io, roost_file_put);
+		withdraw(io, from);
+		vanish(io);
 	}
 }
 

@@ -20,7 +20,8 @@ void roost_io_exit(void);
 int roost_io_table(struct roost_domain *domain, u32 nr);
 void roost_io_drop(struct roost_domain *domain, struct roost_worker *worker);
 
-int roost_io_start(struct roost_worker *worker, const struct roost_sqe *sqe);
+int roost_io_start(struct roost_worker *worker, const struct roost_sqe *sqe,
+		   bool *posted);
 int roost_io_cancel(struct roost_worker *worker, const struct roost_sqe *sqe);
 bool roost_io_run(struct roost_worker *worker);
 void roost_io_expire(struct roost_wheel_entry *entry);

@@ -25,42 +25,28 @@
 				       EPOLLRDBAND | EPOLLWRNORM | \
 				       EPOLLWRBAND | EPOLLMSG | EPOLLRDHUP))
 
-/* Fields of an entry that not every op takes. */
-enum field {
-	FIELD_FD	= BIT(0),
-	FIELD_DEADLINE	= BIT(1),
-	FIELD_EVENTS	= BIT(2),
-	FIELD_WORKER	= BIT(3),
-	FIELD_ADDR	= BIT(4),
-	FIELD_ADDR2	= BIT(5),
-	FIELD_LEN	= BIT(6),
-	FIELD_LEN2	= BIT(7),
-	FIELD_MSG_FLAGS	= BIT(8),
-	FIELD_FILE_SEQ	= BIT(9),
-};
-
-#define FIELDS_ALL	(BIT(10) - 1)
-/* Of every I/O op. */
-#define FIELDS_IO	(FIELD_FD | FIELD_DEADLINE | FIELD_ADDR | \
-			 FIELD_FILE_SEQ)
+/* What every entry may have, and every I/O op. */
+#define ALLOW_ALWAYS	.opcode = 0xff, .op_id = ~0ULL
+#define SKIP_FLAGS	(ROOST_SQE_QUIET | ROOST_POLL_MULTISHOT | ROOST_SQE_FILE)
+#define ALLOW_IO	ALLOW_ALWAYS, .flags = ROOST_SQE_FILE, .fd = ~0, \
+			.deadline = ~0ULL, .addr = ~0ULL, .file_seq = ~0U
 
 /* What a submission completes with at once. */
 struct result {
 	u64 user_data;
 	s32 res;
 	u32 flags;
+	bool posted;	/* with memory of its own */
 };
 
 /**
  * struct op_def - an opcode
- * @flags:	ROOST_SQE_* and ROOST_POLL_* bits that it takes
- * @fields:	enum field bits; the others must be zero
+ * @allowed:	bits that an entry may have
  * @kind:	of the completion of an entry that was refused
  * @run:	carries it out; context: task, may sleep
  */
 struct op_def {
-	u8 flags;
-	u16 fields;
+	struct roost_sqe allowed;
 	u32 kind;
 	bool (*run)(struct roost_worker *worker, const struct roost_sqe *sqe,
 		    struct result *result);
@@ -142,9 +128,9 @@ static bool run_wake(struct roost_worker *worker, const struct roost_sqe *sqe,
 static bool run_io(struct roost_worker *worker, const struct roost_sqe *sqe,
 		   struct result *result)
 {
-	/* The file's poll operation may sleep; timers set before must not wait. */
+	/* May sleep, as may a file's poll operation: timers must not wait for that. */
 	roost_timeout_program(worker);
-	result->res = roost_io_start(worker, sqe);
+	result->res = roost_io_start(worker, sqe, &result->posted);
 	return result->res != 0;
 }
 
@@ -173,123 +159,107 @@ static bool run_file_remove(struct roost_worker *worker,
 
 static const struct op_def ops[ROOST_OP_NR] = {
 	[ROOST_OP_NOP] = {
+		.allowed	= { ALLOW_ALWAYS },
 		.kind		= ROOST_CQE_NOP,
 		.run		= run_nop,
 	},
 	[ROOST_OP_SKIP] = {
-		/* An arm taken back: what it was to set is still there. */
-		.flags		= ROOST_SQE_QUIET | ROOST_POLL_MULTISHOT |
-				  ROOST_SQE_FILE,
-		.fields		= FIELDS_ALL,
+		/* An op taken back: what it was to do is still there. */
+		.allowed	= { ALLOW_ALWAYS, .flags = SKIP_FLAGS, .fd = ~0,
+				    .deadline = ~0ULL, .events = ~0U,
+				    .worker = ~0U, .addr = ~0ULL,
+				    .addr2 = ~0ULL, .len = ~0U, .len2 = ~0U,
+				    .msg_flags = ~0U, .file_seq = ~0U },
 		.kind		= ROOST_CQE_NOP,
 		.run		= run_skip,
 	},
 	[ROOST_OP_TIMER_SET] = {
-		.fields		= FIELD_DEADLINE,
+		.allowed	= { ALLOW_ALWAYS, .deadline = ~0ULL },
 		.kind		= ROOST_CQE_TIMER,
 		.run		= run_timer_set,
 	},
 	[ROOST_OP_TIMER_CANCEL] = {
-		.flags		= ROOST_SQE_QUIET,
+		.allowed	= { ALLOW_ALWAYS, .flags = ROOST_SQE_QUIET },
 		.kind		= ROOST_CQE_CANCEL,
 		.run		= run_timer_cancel,
 	},
 	[ROOST_OP_POLL_ADD] = {
-		.flags		= ROOST_POLL_MULTISHOT,
-		.fields		= FIELD_FD | FIELD_EVENTS,
+		.allowed	= { ALLOW_ALWAYS, .flags = ROOST_POLL_MULTISHOT,
+				    .fd = ~0, .events = POLL_EVENTS },
 		.kind		= ROOST_CQE_POLL,
 		.run		= run_poll_add,
 	},
 	[ROOST_OP_POLL_REMOVE] = {
-		.flags		= ROOST_SQE_QUIET,
+		.allowed	= { ALLOW_ALWAYS, .flags = ROOST_SQE_QUIET },
 		.kind		= ROOST_CQE_CANCEL,
 		.run		= run_poll_remove,
 	},
 	[ROOST_OP_WAKE] = {
-		.fields		= FIELD_WORKER,
+		.allowed	= { ALLOW_ALWAYS, .worker = ~0U },
 		.kind		= ROOST_CQE_WAKE,
 		.run		= run_wake,
 	},
 	[ROOST_OP_RECV] = {
-		.flags		= ROOST_SQE_FILE,
-		.fields		= FIELDS_IO | FIELD_LEN | FIELD_MSG_FLAGS,
+		.allowed	= { ALLOW_IO, .len = ~0U, .msg_flags = ~0U },
 		.kind		= ROOST_CQE_IO,
 		.run		= run_io,
 	},
 	[ROOST_OP_SEND] = {
-		.flags		= ROOST_SQE_FILE,
-		.fields		= FIELDS_IO | FIELD_LEN | FIELD_MSG_FLAGS,
+		.allowed	= { ALLOW_IO, .len = ~0U, .msg_flags = ~0U },
 		.kind		= ROOST_CQE_IO,
 		.run		= run_io,
 	},
 	[ROOST_OP_RECVMSG] = {
-		.flags		= ROOST_SQE_FILE,
-		.fields		= FIELDS_IO | FIELD_MSG_FLAGS,
+		.allowed	= { ALLOW_IO, .msg_flags = ~0U },
 		.kind		= ROOST_CQE_IO,
 		.run		= run_io,
 	},
 	[ROOST_OP_SENDMSG] = {
-		.flags		= ROOST_SQE_FILE,
-		.fields		= FIELDS_IO | FIELD_MSG_FLAGS,
+		.allowed	= { ALLOW_IO, .msg_flags = ~0U },
 		.kind		= ROOST_CQE_IO,
 		.run		= run_io,
 	},
 	[ROOST_OP_READ] = {
-		.flags		= ROOST_SQE_FILE,
-		.fields		= FIELDS_IO | FIELD_LEN | FIELD_ADDR2,
+		.allowed	= { ALLOW_IO, .len = ~0U, .offset = ~0ULL },
 		.kind		= ROOST_CQE_IO,
 		.run		= run_io,
 	},
 	[ROOST_OP_WRITE] = {
-		.flags		= ROOST_SQE_FILE,
-		.fields		= FIELDS_IO | FIELD_LEN | FIELD_ADDR2,
+		.allowed	= { ALLOW_IO, .len = ~0U, .offset = ~0ULL },
 		.kind		= ROOST_CQE_IO,
 		.run		= run_io,
 	},
 	[ROOST_OP_SEND_RECV] = {
-		.flags		= ROOST_SQE_FILE,
-		.fields		= FIELDS_IO | FIELD_LEN | FIELD_MSG_FLAGS |
-				  FIELD_ADDR2 | FIELD_LEN2,
+		.allowed	= { ALLOW_IO, .len = ~0U, .msg_flags = ~0U,
+				    .addr2 = ~0ULL, .len2 = ~0U },
 		.kind		= ROOST_CQE_IO,
 		.run		= run_io,
 	},
 	[ROOST_OP_CANCEL] = {
-		.flags		= ROOST_SQE_QUIET,
+		.allowed	= { ALLOW_ALWAYS, .flags = ROOST_SQE_QUIET },
 		.kind		= ROOST_CQE_CANCEL,
 		.run		= run_cancel,
 	},
 	[ROOST_OP_FILE_REMOVE] = {
-		.flags		= ROOST_SQE_QUIET,
+		.allowed	= { ALLOW_ALWAYS, .flags = ROOST_SQE_QUIET },
 		.kind		= ROOST_CQE_FILE,
 		.run		= run_file_remove,
 	},
 };
 
-/* Which fields are not zero? */
-static u32 fields_used(const struct roost_sqe *sqe)
-{
-	return (sqe->fd ? FIELD_FD : 0) |
-	       (sqe->deadline ? FIELD_DEADLINE : 0) |
-	       (sqe->events ? FIELD_EVENTS : 0) |
-	       (sqe->worker ? FIELD_WORKER : 0) |
-	       (sqe->addr ? FIELD_ADDR : 0) |
-	       (sqe->addr2 ? FIELD_ADDR2 : 0) |
-	       (sqe->len ? FIELD_LEN : 0) |
-	       (sqe->len2 ? FIELD_LEN2 : 0) |
-	       (sqe->msg_flags ? FIELD_MSG_FLAGS : 0) |
-	       (sqe->file_seq ? FIELD_FILE_SEQ : 0);
-}
-
 static bool fields_valid(const struct op_def *def, const struct roost_sqe *sqe)
 {
-	if (sqe->flags & ~def->flags)
-		return false;
-	if (fields_used(sqe) & ~def->fields || sqe->reserved0)
+	const u64 *allowed = (const u64 *)&def->allowed;
+	const u64 *used = (const u64 *)sqe;
+	unsigned int i;
+	u64 bad = 0;
+
+	for (i = 0; i < sizeof(*sqe) / sizeof(u64); i++)
+		bad |= used[i] & ~allowed[i];
+	if (bad)
 		return false;
 	/* A sequence without a registered file means nothing. */
-	if (sqe->file_seq && !(sqe->flags & ROOST_SQE_FILE))
-		return false;
-	return !(sqe->events & ~POLL_EVENTS);
+	return !sqe->file_seq || sqe->flags & ROOST_SQE_FILE;
 }
 
 /* A refused SEND_RECV has sent nothing. */
@@ -302,10 +272,12 @@ static u32 kind_of(const struct op_def *def, u8 opcode)
  * roost_op_execute() - carry out one submission
  * @worker:	from whose ring it came; a place in its CQ is reserved for it
  * @sqe:	a private copy of the entry
+ * @posted:	set to true if something has completed
  *
  * Context: task, may sleep, no lock held.  Return: true if the place was used.
  */
-bool roost_op_execute(struct roost_worker *worker, const struct roost_sqe *sqe)
+bool roost_op_execute(struct roost_worker *worker, const struct roost_sqe *sqe,
+		      bool *posted)
 {
 	struct result result = { .user_data = sqe->op_id };
 	const struct op_def *def;
@@ -324,5 +296,6 @@ bool roost_op_execute(struct roost_worker *worker, const struct roost_sqe *sqe)
 	if (post)
 		roost_cq_post_reserved(worker, result.user_data, result.res,
 				       result.flags);
+	*posted |= post || result.posted;
 	return post;
 }

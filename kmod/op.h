@@ -8,6 +8,7 @@
 struct roost_sqe;
 struct roost_worker;
 
-bool roost_op_execute(struct roost_worker *worker, const struct roost_sqe *sqe);
+bool roost_op_execute(struct roost_worker *worker, const struct roost_sqe *sqe,
+		      bool *posted);
 
 #endif /* _ROOST_OP_H */

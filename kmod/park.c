@@ -155,6 +155,8 @@ void roost_wake_for(struct roost_worker *home)
 	struct roost_worker *worker = home;
 	u32 tries = ROOST_MAX_WORKERS;
 
+	if (!roost_domain_parked(home->domain))
+		return;
 	/* Each failed try means that somebody else has woken that worker. */
 	while (worker && tries--) {
 		if (wake_parked(worker, ROOST_OUT_EVENT))

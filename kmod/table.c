@@ -6,7 +6,6 @@
  * hold pointers to nodes without counting them.
  */
 #include <linux/mm.h>
-#include <linux/nospec.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -71,26 +70,16 @@ static void *make_chunk(struct roost_table *table, u32 c)
 }
 
 /**
- * roost_table_get() - the node with an index that user space chose
+ * roost_table_make() - make the chunk of a node that was never used
  * @table:	the table
- * @index:	any value
+ * @index:	of the node, checked
  *
- * Context: task, may sleep.  Return: the node, -EINVAL for an index beyond the
- * table, or -ENOMEM.
+ * Context: task, may sleep.  Return: the node or -ENOMEM.
  */
-void *roost_table_get(struct roost_table *table, u32 index)
+void *roost_table_make(struct roost_table *table, u32 index)
 {
-	void *chunk;
-	u32 c;
+	void *chunk = make_chunk(table, index / ROOST_TABLE_CHUNK);
 
-	if (index >= table->nr)
-		return ERR_PTR(-EINVAL);
-	index = array_index_nospec(index, table->nr);
-	c = index / ROOST_TABLE_CHUNK;
-	/* Pairs with the cmpxchg in make_chunk(). */
-	chunk = smp_load_acquire(&table->chunks[c]);
-	if (!chunk)
-		chunk = make_chunk(table, c);
 	if (!chunk)
 		return ERR_PTR(-ENOMEM);
 	return chunk + (index % ROOST_TABLE_CHUNK) * table->size;

@@ -3,6 +3,8 @@
 #ifndef _ROOST_TABLE_H
 #define _ROOST_TABLE_H
 
+#include <linux/err.h>
+#include <linux/nospec.h>
 #include <linux/types.h>
 
 struct kmem_cache;
@@ -30,8 +32,30 @@ struct roost_table {
 
 int roost_table_alloc(struct roost_table *table);
 void roost_table_free(struct roost_table *table);
-void *roost_table_get(struct roost_table *table, u32 index);
+void *roost_table_make(struct roost_table *table, u32 index);
 void roost_table_walk(struct roost_table *table,
 		      void (*fn)(void *node, void *arg), void *arg);
+
+/**
+ * roost_table_get() - the node with an index that user space chose
+ * @table:	the table
+ * @index:	any value
+ *
+ * Context: task, may sleep.  Return: the node, -EINVAL for an index beyond the
+ * table, or -ENOMEM.
+ */
+static inline void *roost_table_get(struct roost_table *table, u32 index)
+{
+	void *chunk;
+
+	if (unlikely(index >= table->nr))
+		return ERR_PTR(-EINVAL);
+	index = array_index_nospec(index, table->nr);
+	/* Pairs with the cmpxchg in make_chunk(). */
+	chunk = smp_load_acquire(&table->chunks[index / ROOST_TABLE_CHUNK]);
+	if (likely(chunk))
+		return chunk + (index % ROOST_TABLE_CHUNK) * table->size;
+	return roost_table_make(table, index);
+}
 
 #endif /* _ROOST_TABLE_H */

@@ -133,13 +133,27 @@ static bool sock_drained(struct socket *sock, const struct msghdr *msg)
 {
 	struct sock *sk = sock->sk;
 
+	/* An end that is there already says nothing more. */
+	if (READ_ONCE(sk->sk_err) || READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN)
+		return false;
 	if (msg->msg_inq >= 0)
 		return !msg->msg_inq;
 	/* A unix stream has one queue, unless somebody has put another in. */
 	return sk->sk_family == AF_UNIX && sk->sk_type == SOCK_STREAM &&
-	       !READ_ONCE(sk->sk_user_data) && !READ_ONCE(sk->sk_err) &&
-	       !(READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN) &&
+	       !READ_ONCE(sk->sk_user_data) &&
 	       skb_queue_empty_lockless(&sk->sk_receive_queue);
+}
+
+/**
+ * roost_transfer_peeks_ahead() - may MSG_PEEK find nothing though data is there?
+ * @file:	a socket
+ *
+ * Context: any.
+ */
+bool roost_transfer_peeks_ahead(const struct roost_file *file)
+{
+	/* SO_PEEK_OFF */
+	return READ_ONCE(file->sock->sk->sk_peek_off) >= 0;
 }
 
 static ssize_t do_recv(struct socket *sock, struct msghdr *msg, int flags,

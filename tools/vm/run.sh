@@ -241,6 +241,9 @@ boot()
 		-device "isa-serial,chardev=control,index=2,irq=6"
 		-device "isa-serial,chardev=files,index=3,irq=7"
 	)
+	# for a profile, say: words for QEMU
+	# shellcheck disable=SC2206 # words are meant
+	args+=(${QEMU_EXTRA:-})
 	if [ -n "$shell" ]; then
 		"${qemu[@]}" "${args[@]}" 2>"$logs/qemu.log"
 		return
