@@ -48,14 +48,16 @@ TEST_F(dev, info)
 	EXPECT_GE(i->max_timers, 16384);
 	EXPECT_GE(i->max_polls, 16384);
 	EXPECT_EQ(i->features & (ROOST_FEAT_TIMER | ROOST_FEAT_POLL |
-				 ROOST_FEAT_MULTISHOT | ROOST_FEAT_SYNC_WAKE),
+				 ROOST_FEAT_MULTISHOT | ROOST_FEAT_SYNC_WAKE |
+				 ROOST_FEAT_IO),
 		  ROOST_FEAT_TIMER | ROOST_FEAT_POLL | ROOST_FEAT_MULTISHOT |
-		  ROOST_FEAT_SYNC_WAKE);
-	EXPECT_EQ(i->ops & ((1ULL << ROOST_OP_NR) - 1),
-		  (1ULL << ROOST_OP_NR) - 1);
+		  ROOST_FEAT_SYNC_WAKE | ROOST_FEAT_IO);
+	EXPECT_GE(i->max_ios, 16384);
+	EXPECT_GE(i->max_files, 16384);
+	EXPECT_EQ(i->ops, (1ULL << ROOST_OP_NR) - 1);
 	EXPECT_EQ(i->ops & (1ULL << ROOST_OP_ACCEPT_RESERVED), 0);
 	EXPECT_EQ(i->ops & (1ULL << ROOST_OP_CONNECT_RESERVED), 0);
-	for (k = 0; k < 3; k++)
+	for (k = 0; k < 2; k++)
 		EXPECT_EQ(i->reserved[k], 0);
 }
 
@@ -65,6 +67,8 @@ TEST_F(dev, info_rejects_dirt)
 	struct roost_info info = { 0 };
 
 	info.reserved[1] = 1;
+	EXPECT_EQ(call(self->fd, ROOST_IOC_INFO, &info), -EINVAL);
+	info = (struct roost_info){ .max_ios = 1 };
 	EXPECT_EQ(call(self->fd, ROOST_IOC_INFO, &info), -EINVAL);
 }
 
@@ -145,7 +149,9 @@ TEST_F(dev, domain_rejections)
 		const char *what;
 		struct roost_domain_params p;
 	} rows[] = {
-		{ "flag 0", { .flags = 1 } },
+		{ "flag 1", { .flags = 2 } },
+		{ "flag 1 with a known one",
+		  { .flags = ROOST_DOMAIN_NO_IO | 2 } },
 		{ "flag 31", { .flags = 1U << 31 } },
 		{ "tick below the least",
 		  { .tick_shift = ROOST_MIN_TICK_SHIFT - 1 } },
@@ -156,11 +162,16 @@ TEST_F(dev, domain_rejections)
 		{ "all timers", { .nr_timers = ~0U } },
 		{ "too many polls", { .nr_polls = info->max_polls + 1 } },
 		{ "all polls", { .nr_polls = ~0U } },
+		{ "too many ios", { .nr_ios = info->max_ios + 1 } },
+		{ "all ios", { .nr_ios = ~0U } },
+		{ "too many files", { .nr_files = info->max_files + 1 } },
+		{ "all files", { .nr_files = ~0U } },
 		{ "features in", { .features = 1 } },
 		{ "control_size in", { .control_size = 4096 } },
 		{ "events_size in", { .events_size = 4096 } },
-		{ "reserved[0]", { .reserved = { 1, 0 } } },
-		{ "reserved[1]", { .reserved = { 0, 1ULL << 63 } } },
+		{ "reserved[0]", { .reserved = { 1, 0, 0 } } },
+		{ "reserved[1]", { .reserved = { 0, 1ULL << 63, 0 } } },
+		{ "reserved[2]", { .reserved = { 0, 0, 1 } } },
 	};
 	struct roost_domain_params p;
 	unsigned int i;
@@ -182,6 +193,8 @@ TEST_F(dev, domain_limits_work)
 		.tick_shift = ROOST_MAX_TICK_SHIFT,
 		.nr_timers = self->info.max_timers,
 		.nr_polls = self->info.max_polls,
+		.nr_ios = self->info.max_ios,
+		.nr_files = self->info.max_files,
 	};
 	int fd = call(self->fd, ROOST_IOC_CREATE_DOMAIN, &p);
 

@@ -136,7 +136,8 @@ static inline void *map_fd(int fd, size_t size, uint64_t offset)
 		    (off_t)offset);
 }
 
-static inline int dom_make(struct dom *d, uint32_t timers, uint32_t polls)
+static inline int dom_make_params(struct dom *d,
+				  const struct roost_domain_params *params)
 {
 	int dev = dev_open();
 
@@ -144,8 +145,7 @@ static inline int dom_make(struct dom *d, uint32_t timers, uint32_t polls)
 	d->fd = -1;
 	if (dev < 0)
 		return dev;
-	d->params.nr_timers = timers;
-	d->params.nr_polls = polls;
+	d->params = *params;
 	d->fd = call(dev, ROOST_IOC_CREATE_DOMAIN, &d->params);
 	close(dev);
 	if (d->fd < 0)
@@ -160,6 +160,29 @@ static inline int dom_make(struct dom *d, uint32_t timers, uint32_t polls)
 			return -errno;
 	}
 	return 0;
+}
+
+static inline int dom_make(struct dom *d, uint32_t timers, uint32_t polls)
+{
+	struct roost_domain_params params = {
+		.nr_timers = timers,
+		.nr_polls = polls,
+	};
+
+	return dom_make_params(d, &params);
+}
+
+/* A domain for I/O, and a few timers and polls beside it. */
+static inline int dom_make_io(struct dom *d, uint32_t ios, uint32_t files)
+{
+	struct roost_domain_params params = {
+		.nr_timers = 16,
+		.nr_polls = 16,
+		.nr_ios = ios,
+		.nr_files = files,
+	};
+
+	return dom_make_params(d, &params);
 }
 
 static inline void dom_unmap(struct dom *d)
