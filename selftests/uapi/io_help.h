@@ -196,17 +196,29 @@ static inline void udp_pair(int s[2], struct sockaddr_in a[2])
 	}
 }
 
-/* Write until nothing more fits.  Returns how many bytes did. */
+static inline bool is_tcp(int fd)
+{
+	socklen_t size = sizeof(int);
+	int protocol = 0;
+
+	check(getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0);
+	return protocol == IPPROTO_TCP;
+}
+
+/*
+ * Write until nothing more fits.  Returns how many bytes did.  In TCP room may
+ * come again by acknowledgements and probes, until both ends are full.
+ */
 static inline size_t fill_socket(int fd)
 {
+	uint64_t pause = is_tcp(fd) ? 50 * MSEC : 0;
+	unsigned int quiet = 0;
 	static char junk[4096];
 	size_t total = 0;
-	int quiet = 0;
 	ssize_t n;
 
 	memset(junk, 'f', sizeof(junk));
-	/* acknowledgements make room for a while */
-	while (quiet < 3) {
+	while (quiet < (pause ? 6 : 2)) {
 		n = send(fd, junk, quiet ? 1 : sizeof(junk), BOTH_DONTWAIT);
 		if (n > 0) {
 			total += (size_t)n;
@@ -215,7 +227,8 @@ static inline size_t fill_socket(int fd)
 		}
 		check(errno == EAGAIN);
 		quiet++;
-		sleep_ns(3 * MSEC);
+		if (pause)
+			sleep_ns(pause);
 	}
 	return total;
 }

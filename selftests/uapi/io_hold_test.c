@@ -164,7 +164,6 @@ VARIANTS(send_tcp);
 VARIANTS(sendmsg_unix);
 VARIANTS(sendmsg_tcp);
 VARIANTS(write_unix);
-VARIANTS(write_eventfd);
 
 /* An op that is being carried out has the file, and is not done. */
 TEST_F(held, counts_as_pending)

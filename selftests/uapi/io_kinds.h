@@ -81,14 +81,6 @@ static inline void make_eventfd(struct scene *s)
 	check(s->fd >= 0 && s->peer >= 0);
 }
 
-static inline void make_full_eventfd(struct scene *s)
-{
-	uint64_t most = ~0ULL - 1;
-
-	make_eventfd(s);
-	check(write(s->peer, &most, sizeof(most)) == sizeof(most));
-}
-
 static inline void ready_reply(struct scene *s)
 {
 	check(write(s->peer, REPLY, REPLY_LEN) == REPLY_LEN);
@@ -104,15 +96,6 @@ static inline void ready_count(struct scene *s)
 static inline void ready_room(struct scene *s)
 {
 	drain_socket(s->peer);
-}
-
-static inline void ready_uncount(struct scene *s)
-{
-	uint64_t n;
-
-	/* once more, when it has been filled by the op, would wait */
-	if (fcntl(s->peer, F_SETFL, O_NONBLOCK) == 0)
-		(void)!read(s->peer, &n, sizeof(n));
 }
 
 /* The reply comes with the first room. */
@@ -162,10 +145,6 @@ static const struct kind kind_write_tcp =
 static const struct kind kind_read_eventfd = {
 	.opcode = ROOST_OP_READ, .waits = FOR_INPUT, .make = make_eventfd,
 	.ready = ready_count, .least = 8, .most = 8,
-};
-static const struct kind kind_write_eventfd = {
-	.opcode = ROOST_OP_WRITE, .waits = FOR_ROOM, .make = make_full_eventfd,
-	.ready = ready_uncount, .least = 8, .most = 8,
 };
 /* SEND_RECV, waiting in its first half and in its second */
 static const struct kind kind_send_recv_full = {

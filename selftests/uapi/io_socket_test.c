@@ -568,7 +568,7 @@ TEST_F(io, many_on_one_file)
 	char in[32][4];
 	unsigned int i;
 
-	unix_pair(self->s, SOCK_DGRAM);
+	unix_pair(self->s, SOCK_SEQPACKET);
 	for (i = 0; i < 32; i++) {
 		sqe = sqe_recv(roost_op_id(i, 1), self->s[0], in[i], 4);
 		ASSERT_EQ(submit_one(&self->w, self->file ? on_file(sqe, 1) :
