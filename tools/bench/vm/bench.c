@@ -71,6 +71,16 @@ static int make(const union address *a, int flags)
 	return fd;
 }
 
+/* Let small messages go at once. */
+static void no_delay(int fd, const union address *a)
+{
+	int one = 1;
+
+	if (a->any.sa_family == AF_INET &&
+	    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
+		die("TCP_NODELAY");
+}
+
 int net_listen(const char *address)
 {
 	union address a;
@@ -81,6 +91,8 @@ int net_listen(const char *address)
 		unlink(a.un.sun_path);
 	else
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	/* What is accepted inherits it. */
+	no_delay(fd, &a);
 	if (bind(fd, &a.any, len) || listen(fd, BENCH_MAX_CONNS))
 		die("%s", address);
 	return fd;
@@ -97,16 +109,6 @@ int net_connect(const char *address)
 		die("connect to %s", address);
 	if (fcntl(fd, F_SETFL, O_NONBLOCK))
 		die("fcntl");
-	net_no_delay(fd);
+	no_delay(fd, &a);
 	return fd;
-}
-
-/* AF_UNIX says EOPNOTSUPP, and has no need of it. */
-void net_no_delay(int fd)
-{
-	int one = 1;
-
-	if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) &&
-	    errno != EOPNOTSUPP && errno != ENOPROTOOPT)
-		die("TCP_NODELAY");
 }

@@ -8,8 +8,6 @@
 #ifndef BENCH_H
 #define BENCH_H
 
-#include <stdbool.h>
-
 /* Connections that a server takes; also a bound of their descriptors. */
 #define BENCH_MAX_CONNS		1024
 #define BENCH_MAX_FDS		4096
@@ -29,8 +27,5 @@ int net_listen(const char *address);
 
 /* A connected socket that does not block. */
 int net_connect(const char *address);
-
-/* Let small messages go at once; nothing to do unless @fd is TCP. */
-void net_no_delay(int fd);
 
 #endif /* BENCH_H */

@@ -65,7 +65,6 @@ static void server(void *arg)
 			errno = -fd;
 			die("roost_accept");
 		}
-		net_no_delay(fd);
 		errno = -roost_spawn(connection, (void *)(intptr_t)fd, NULL);
 		if (errno)
 			die("roost_spawn");

@@ -202,7 +202,7 @@ say "counting"
 each_cell count
 round=1
 while [ $round -le "$RUNS" ]; do
-	say "round $round of $RUNS"
+	say "round $round of $RUNS, $(cut -d' ' -f1 /proc/uptime) s since the boot"
 	each_cell measure $round
 	round=$((round + 1))
 done

@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tools/common.sh
 . "$(dirname "$0")/../../common.sh"
 
-all='roost-kernel roost-futex ring-raw epoll'
+all='roost-kernel roost-futex ring-raw epoll handoff uring-poll uring-rw aio-poll'
 
 usage()
 {
@@ -23,7 +23,7 @@ usage: tools/bench/vm/run.sh [options]          or: make bench-vm
   --outstanding 'N...'  requests under way on each (1 16)
   --runs N              rounds; each figure is their median (3)
   --requests N          of a run, at least; a run has four times what is under way
-                        at once, if that is more (1000 with --icount, else 20000)
+                        at once, if that is more (500 with --icount, else 20000)
   --seconds N           of a run, instead; not with --icount
   --size N              bytes of a message (64)
   --smp N               CPUs (2); the server has the first to itself
@@ -72,7 +72,7 @@ for number in $conns $outstanding $runs ${requests:-1} ${seconds:-1} $size $smp;
 done
 [ -z "$icount" ] || [ -z "$seconds" ] || die "--seconds is not for --icount"
 [ -n "$icount" ] || [ "$smp" -ge 2 ] || die "--smp: at least 2"
-: "${requests:=$([ -n "$icount" ] && echo 1000 || echo 20000)}"
+: "${requests:=$([ -n "$icount" ] && echo 500 || echo 20000)}"
 
 cd "$ROOST_TOP" || exit 125
 : "${out:=build/bench/vm-$kernel${icount:+-icount}}"
@@ -98,7 +98,7 @@ cells=$(($(count_of $parties) * $(count_of $transports) * $(count_of $conns) *
 limit=$((300 + cells * (runs + 1) * (20 + ${seconds:-0})))
 
 files=()
-for program in client echo_epoll echo_roost echo_ring; do
+for program in client echo_{roost,ring,epoll,handoff,uring_poll,uring_rw,aio_poll}; do
 	files+=(--file "tools/bench/vm/$program")
 done
 if [ -n "$icount" ]; then

@@ -39,8 +39,6 @@ int server_accept(int listener)
 		die("accept");
 	if (fd >= BENCH_MAX_FDS)
 		die("more than %d descriptors", BENCH_MAX_FDS);
-	if (fd >= 0)
-		net_no_delay(fd);
 	return fd;
 }
 
