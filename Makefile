@@ -13,7 +13,7 @@ CHECK_KERNELS ?= 6.1 6.12
 
 export CHECK_KERNELS
 
-.PHONY: all setup kmod lib tools examples selftests check style demo bench-vm clean help
+.PHONY: all setup kmod lib tools examples selftests check style demo bench bench-vm clean help
 # One after the other; the folders' own makes use the job server.
 .NOTPARALLEL:
 
@@ -25,6 +25,7 @@ help:
 	@echo 'make kmod        roost.ko to build/RELEASE/ (KVER= or KDIR=)'
 	@echo 'make lib         libroost.a and libroost.so'
 	@echo 'make examples    tools/examples'
+	@echo 'make bench       tools/bench'
 	@echo 'make selftests   the test programs'
 	@echo 'make check       all tests, on this machine and in VMs (CHECK_KERNELS=)'
 	@echo 'make style       static checks'
@@ -43,12 +44,16 @@ lib:
 	@tools/setup.sh build
 	$(MAKE) -C lib
 
-tools: examples
+tools: examples bench
+
+bench: lib
+	@tools/setup.sh bench
+	$(MAKE) -C tools/bench/vm
 
 examples: lib
 	$(MAKE) -C tools/examples
 
-selftests: lib examples
+selftests: lib examples bench
 	$(MAKE) -C selftests KSELFTEST_DIR="$$(tools/kernel/source-files.sh)"
 
 check:

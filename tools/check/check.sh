@@ -12,6 +12,7 @@
 #   selftests/unit/*_test     this machine
 #   selftests/runtime/*_test  this machine, and the VM with ROOST_BACKEND=kernel
 #   selftests/httpd/*_test    this machine, and the VM with ROOST_BACKEND=kernel
+#   selftests/bench/*_test    this machine
 #   selftests/uapi/*_test     VM
 #   selftests/stress/*        VM (executables)
 #   selftests/module/*.sh     VM, second boot; the module lies in /roost/roost.ko
@@ -171,7 +172,7 @@ vm_tests()
 }
 
 start=$SECONDS
-step 'packages' tools/setup.sh check demo
+step 'packages' tools/setup.sh check demo bench
 step 'library, examples and test programs' make selftests
 if [ -n "$vm" ]; then
 	for kernel in $kernels; do
@@ -188,7 +189,7 @@ fi
 if [ -n "$host" ]; then
 	printf '== tests on this machine\n'
 	for path in $(tests_in unit '*_test'; tests_in runtime '*_test'
-		      tests_in httpd '*_test'); do
+		      tests_in httpd '*_test'; tests_in bench '*_test'); do
 		run_here "$path"
 	done
 fi

@@ -36,6 +36,7 @@ static const struct option names[] = {
 	{ "seconds", required_argument, NULL, 't' },
 	{ "warm", required_argument, NULL, 'w' },
 	{ "server", required_argument, NULL, 'p' },
+	{ "patience", required_argument, NULL, 'h' },
 	{ "begin", required_argument, NULL, 'b' },
 	{ "end", required_argument, NULL, 'e' },
 	{ 0 }
@@ -64,6 +65,7 @@ static void set(struct options *o, int name, char *value)
 	case 't': o->ns = number(value, 1, 3600) * 1000000000; break;
 	case 'w': o->warm = number(value, 0, 1UL << 40); break;
 	case 'p': o->server = number(value, 1, 1UL << 22); break;
+	case 'h': o->load.patience_ms = number(value, 1, 3600000); break;
 	case 'b': o->begin = value; break;
 	case 'e': o->end = value; break;
 	default: die("see the top of client.c for the options");
@@ -94,7 +96,12 @@ int main(int argc, char **argv)
 {
 	static struct latency warm, latency;
 	struct options o = {
-		.load = { .connections = 1, .outstanding = 1, .size = 64 },
+		.load = {
+			.connections = 1,
+			.outstanding = 1,
+			.size = 64,
+			.patience_ms = 60000,
+		},
 		.requests = 10000,
 	};
 	struct server_stat before, after;

@@ -13,8 +13,6 @@
 #include "load.h"
 
 #define BATCH		512
-/* A server that says nothing for so long has lost a message. */
-#define HANG_MS		60000
 
 /**
  * struct load_conn - one connection
@@ -185,7 +183,7 @@ uint64_t load_run(struct load *l, uint64_t requests, uint64_t ns,
 	for (i = 0; i < l->connections; i++)
 		request(l, &l->conns[i], l->outstanding, now);
 	while (l->received < l->sent) {
-		n = epoll_wait(l->epoll, ev, BATCH, HANG_MS);
+		n = epoll_wait(l->epoll, ev, BATCH, l->patience_ms);
 		if (n < 0)
 			die("epoll_wait");
 		errno = 0;

@@ -19,12 +19,14 @@
  * @connections: how many
  * @outstanding: messages under way on each
  * @size:	bytes of a message, a multiple of 8
+ * @patience_ms: a server that says nothing for so long has lost a message
  */
 struct load {
 	const char *address;
 	unsigned int connections;
 	unsigned int outstanding;
 	unsigned int size;
+	int patience_ms;
 	/* private: */
 	struct load_conn *conns;
 	struct latency *latency;
