@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * echo_ring.c - the device without the library: one thread, one worker, a
- * multishot poll a connection.  A poll's index is the descriptor.
+ * echo_ring.c - the device without the library: one thread, one worker.  Each
+ * connection has one op at a time, which sends back what came and receives what
+ * comes next.  The listener has a multishot poll.  Indices are descriptors.
  */
 #include <errno.h>
 #include <poll.h>
@@ -12,51 +13,86 @@
 
 #define ENTRIES	1024
 
-static struct ring ring;
-static uint32_t sequence[BENCH_MAX_FDS];
+/**
+ * struct conn - one connection, by its descriptor
+ * @op:		sequence of its op
+ * @file:	sequence of the file, which tells the connections of a number apart
+ * @buf:	what came, and is sent before more comes
+ */
+struct conn {
+	uint32_t op;
+	uint32_t file;
+	char buf[SERVER_BUFFER];
+};
 
-static void watch(int fd)
+static struct ring ring;
+static struct conn conns[BENCH_MAX_FDS];
+
+static void watch(int listener)
 {
 	struct roost_sqe *sqe = ring_sqe(&ring);
 
-	ring_events(&ring, fd);
 	sqe->opcode = ROOST_OP_POLL_ADD;
 	sqe->flags = ROOST_POLL_MULTISHOT;
-	sqe->fd = fd;
-	sqe->op_id = roost_op_id(fd, ++sequence[fd]);
-	sqe->events = POLLIN | POLLRDHUP;
+	sqe->fd = listener;
+	sqe->op_id = roost_op_id(listener, 1);
+	sqe->events = POLLIN;
 }
 
-/* Nothing is to come of it any more: the descriptor's number may be reused. */
+/* Send back @len bytes, and receive. */
+static void reply(int fd, uint32_t len)
+{
+	struct roost_sqe *sqe = ring_sqe(&ring);
+	struct conn *c = &conns[fd];
+
+	sqe->opcode = ROOST_OP_SEND_RECV;
+	sqe->flags = ROOST_SQE_FILE;
+	sqe->fd = fd;
+	sqe->op_id = roost_op_id(fd, ++c->op);
+	sqe->addr = (uintptr_t)c->buf;
+	sqe->addr2 = (uintptr_t)c->buf;
+	sqe->len = len;
+	sqe->len2 = SERVER_BUFFER;
+	sqe->file_seq = c->file;
+}
+
+static void accept_all(int listener)
+{
+	int fd;
+
+	ring_events(&ring, listener);
+	while ((fd = server_accept(listener)) >= 0) {
+		conns[fd].file++;
+		reply(fd, 0);
+	}
+}
+
 static void forget(int fd)
 {
 	struct roost_sqe *sqe = ring_sqe(&ring);
 
-	sqe->opcode = ROOST_OP_POLL_REMOVE;
+	sqe->opcode = ROOST_OP_FILE_REMOVE;
 	sqe->flags = ROOST_SQE_QUIET;
-	sqe->op_id = roost_op_id(fd, ++sequence[fd]);
+	sqe->op_id = roost_op_id(fd, conns[fd].file);
 	close(fd);
 }
 
-static void handle(int listener, const struct roost_cqe *cqe)
+static void handle(const struct roost_cqe *cqe)
 {
 	int fd = roost_op_index(cqe->user_data);
 
-	if (roost_op_sequence(cqe->user_data) != sequence[fd])
-		return;	/* of a connection that is gone */
-	if (cqe->res < 0) {
-		errno = -cqe->res;
-		die("poll of descriptor %d", fd);
-	}
-	if (!(cqe->flags & ROOST_CQE_MORE))
-		die("the poll of descriptor %d has ended", fd);
-
-	ring_events(&ring, fd);
-	if (fd == listener) {
-		while ((fd = server_accept(listener)) >= 0)
-			watch(fd);
-	} else if (server_echo(fd, true) == SERVER_CLOSED) {
-		forget(fd);
+	errno = cqe->res < 0 ? -cqe->res : 0;
+	if (errno || cqe->flags & ROOST_CQE_SEND)
+		die("descriptor %d: result %d", fd, cqe->res);
+	if ((cqe->flags & ROOST_CQE_KIND) == ROOST_CQE_IO) {
+		if (cqe->res)
+			reply(fd, cqe->res);
+		else
+			forget(fd);
+	} else if (cqe->flags & ROOST_CQE_MORE) {
+		accept_all(fd);
+	} else {
+		die("the poll of the listener has ended");
 	}
 }
 
@@ -65,12 +101,12 @@ int main(int argc, char **argv)
 	int listener = server_listen(argc, argv);
 	struct roost_cqe cqe;
 
-	ring_open(&ring, BENCH_MAX_FDS, ENTRIES);
+	ring_open(&ring, BENCH_MAX_FDS, BENCH_MAX_FDS, ENTRIES);
 	watch(listener);
 	server_ready();
 	for (;;) {
 		ring_wait(&ring);
 		while (ring_next(&ring, &cqe))
-			handle(listener, &cqe);
+			handle(&cqe);
 	}
 }

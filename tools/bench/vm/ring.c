@@ -19,7 +19,7 @@ static void *map(int fd, size_t size, off_t offset)
 	return p;
 }
 
-void ring_open(struct ring *r, uint32_t polls, uint32_t entries)
+void ring_open(struct ring *r, uint32_t polls, uint32_t ios, uint32_t entries)
 {
 	int device = open("/dev/roost", O_RDWR | O_CLOEXEC);
 	struct roost_attach lease = { 0 };
@@ -27,6 +27,8 @@ void ring_open(struct ring *r, uint32_t polls, uint32_t entries)
 
 	memset(r, 0, sizeof(*r));
 	r->domain_params.nr_polls = polls;
+	r->domain_params.nr_ios = ios;
+	r->domain_params.nr_files = ios;
 	r->params.sq_entries = entries;
 	r->params.cq_entries = 4 * entries;
 	if (device < 0)

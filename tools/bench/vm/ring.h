@@ -26,8 +26,11 @@ struct ring {
 	uint32_t cq_head;
 };
 
-/* Create both, with poll indices below @polls, and attach. */
-void ring_open(struct ring *r, uint32_t polls, uint32_t entries);
+/*
+ * Create both, with poll indices below @polls and indices of I/O ops and files
+ * below @ios, and attach.
+ */
+void ring_open(struct ring *r, uint32_t polls, uint32_t ios, uint32_t entries);
 
 /* An empty entry; goes with the next ring_wait().  Submits if all are taken. */
 struct roost_sqe *ring_sqe(struct ring *r);

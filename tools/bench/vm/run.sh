@@ -7,7 +7,7 @@ set -u
 # shellcheck source=tools/common.sh
 . "$(dirname "$0")/../../common.sh"
 
-all='roost-kernel roost-futex ring-raw epoll handoff uring-poll uring-rw aio-poll'
+all='roost-kernel roost-futex ring-raw ring-poll epoll handoff uring-poll uring-rw aio-poll'
 
 usage()
 {
@@ -98,7 +98,7 @@ cells=$(($(count_of $parties) * $(count_of $transports) * $(count_of $conns) *
 limit=$((300 + cells * (runs + 1) * (20 + ${seconds:-0})))
 
 files=()
-for program in client echo_{roost,ring,epoll,handoff,uring_poll,uring_rw,aio_poll}; do
+for program in client echo_{roost,ring,ring_poll,epoll,handoff,uring_poll,uring_rw,aio_poll}; do
 	files+=(--file "tools/bench/vm/$program")
 done
 if [ -n "$icount" ]; then
