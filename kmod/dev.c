@@ -47,9 +47,11 @@ static int query_info(void __user *arg, unsigned int cmd)
 
 static int check_domain_params(struct roost_domain_params *params)
 {
-	if (params->flags & ~ROOST_DOMAIN_NO_IO || params->features || params->control_size ||
-	    params->events_size ||
+	if (params->flags & ~ROOST_DOMAIN_NO_IO || params->features ||
+	    params->control_size || params->events_size ||
 	    memchr_inv(params->reserved, 0, sizeof(params->reserved)))
+		return -EINVAL;
+	if (params->slack_ns > ROOST_MAX_SLACK_NS)
 		return -EINVAL;
 	if (!params->tick_shift)
 		params->tick_shift = ROOST_DEFAULT_TICK_SHIFT;

@@ -354,6 +354,7 @@ domain_alloc(const struct roost_domain_params *params)
 	INIT_LIST_HEAD(&domain->ready);
 	domain->no_io = params->flags & ROOST_DOMAIN_NO_IO;
 	domain->tick_shift = params->tick_shift;
+	domain->slack_ns = params->slack_ns;
 
 	/*
 	 * First of all, since it gives up if a signal is pending: whoever tries

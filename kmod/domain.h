@@ -30,6 +30,7 @@ struct roost_worker;
  * @files:	file table of the owner, only ever compared; constant
  * @notifier:	tells when @mm goes (exit, exec)
  * @tick_shift:	of every wheel; constant
+ * @slack_ns:	how much later than that deadlines may be noticed; constant
  * @time_offset: ns that CLOCK_MONOTONIC of the owner's time namespace is ahead;
  *		constant
  * @dead:	1 once the owner has gone: nothing works any more
@@ -68,6 +69,7 @@ struct roost_domain {
 	struct mmu_notifier notifier;
 	u32 dead;
 	u32 tick_shift;
+	u64 slack_ns;
 	s64 time_offset;
 
 	struct roost_control *control;

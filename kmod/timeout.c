@@ -126,24 +126,35 @@ static void change_home(struct roost_timer_op *op, struct roost_worker *home,
 }
 
 /*
+ * From @ns on, and by @latest at the latest: with whatever interrupt comes
+ * between, or with one of its own.
+ *
  * A slot may begin at 2^63 ns, where ktime_t is negative and hence long past:
  * the hrtimer would fire at once, and again each time it is started.
  */
-static void program_at(struct roost_worker *worker, u64 ns)
+static void program_at(struct roost_worker *worker, u64 ns, u64 latest)
 {
 	ns = min_t(u64, ns, KTIME_MAX);
-	worker->programmed = ns;
+	latest = min_t(u64, latest, KTIME_MAX);
+	worker->programmed = latest;
 	roost_count(&worker->hrtimer_starts);
-	hrtimer_start(&worker->hrtimer, ns_to_ktime(ns), HRTIMER_MODE_ABS_HARD);
+	hrtimer_start_range_ns(&worker->hrtimer, ns_to_ktime(ns), latest - ns,
+			       HRTIMER_MODE_ABS_HARD);
 }
 
-/* Make the hrtimer fire no later than the wheel's next expiry. */
+/*
+ * Make the hrtimer fire no later than the wheel's next expiry and the slack.
+ * A later expiry that falls within the slack needs nothing: it is looked for
+ * when the first one is.
+ */
 static void program(struct roost_worker *worker)
 {
+	u64 slack = worker->domain->slack_ns;
 	u64 next = roost_wheel_next(&worker->wheel);
 
-	if (next < worker->programmed)
-		program_at(worker, next);
+	/* No overflow: a wheel's next is at most 2^63, or never. */
+	if (next < worker->programmed && next + slack < worker->programmed)
+		program_at(worker, next, next + slack);
 }
 
 /**
@@ -222,7 +233,7 @@ static void program_after(struct roost_worker *worker, u64 start)
 		return;
 	if (next <= now)
 		next = now + max_t(u64, EXPIRE_PAUSE_NS, 2 * (now - start));
-	program_at(worker, next);
+	program_at(worker, next, next + worker->domain->slack_ns);
 }
 
 static enum hrtimer_restart expire(struct hrtimer *hrtimer)
@@ -236,6 +247,7 @@ static enum hrtimer_restart expire(struct hrtimer *hrtimer)
 
 	raw_spin_lock_irqsave(&worker->wheel_lock, irq);
 	worker->programmed = U64_MAX;
+	roost_count(&worker->hrtimer_fires);
 	roost_wheel_advance(&worker->wheel, start, EXPIRE_BATCH, &expired);
 	posted = fire_all(worker, &expired);
 	program_after(worker, start);

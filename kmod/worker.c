@@ -211,6 +211,7 @@ void roost_worker_stat(struct roost_worker *worker,
 	stat->timers_fired += READ_ONCE(worker->timers_fired);
 	stat->timers_cancelled += READ_ONCE(worker->timers_cancelled);
 	stat->hrtimer_starts += READ_ONCE(worker->hrtimer_starts);
+	stat->hrtimer_fires += READ_ONCE(worker->hrtimer_fires);
 }
 
 static int check_params(const struct roost_worker_params *params)

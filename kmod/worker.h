@@ -60,8 +60,9 @@ static inline void roost_count(u64 *counter)
  *
  * @wheel_lock:	all timers whose home this is
  * @wheel:	the timing wheel
- * @hrtimer:	fires at or before the wheel's next expiry
- * @programmed:	when @hrtimer will fire, U64_MAX if it is not queued
+ * @hrtimer:	fires at or before the wheel's next expiry, plus the slack
+ * @programmed:	when @hrtimer will fire at the latest, U64_MAX if it is not
+ *		queued
  * @park_entry:	deadline of the park
  */
 struct roost_worker {
@@ -129,6 +130,7 @@ struct roost_worker {
 	u64 timers_fired;
 	u64 timers_cancelled;
 	u64 hrtimer_starts;
+	u64 hrtimer_fires;
 	/* public: */
 	struct roost_wheel wheel;
 };

@@ -169,9 +169,11 @@ TEST_F(dev, domain_rejections)
 		{ "features in", { .features = 1 } },
 		{ "control_size in", { .control_size = 4096 } },
 		{ "events_size in", { .events_size = 4096 } },
-		{ "reserved[0]", { .reserved = { 1, 0, 0 } } },
-		{ "reserved[1]", { .reserved = { 0, 1ULL << 63, 0 } } },
-		{ "reserved[2]", { .reserved = { 0, 0, 1 } } },
+		{ "slack above the largest",
+		  { .slack_ns = ROOST_MAX_SLACK_NS + 1 } },
+		{ "all slack", { .slack_ns = ~0ULL } },
+		{ "reserved[0]", { .reserved = { 1, 0 } } },
+		{ "reserved[1]", { .reserved = { 0, 1ULL << 63 } } },
 	};
 	struct roost_domain_params p;
 	unsigned int i;

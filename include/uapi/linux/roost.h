@@ -34,6 +34,7 @@
 #define ROOST_MIN_TICK_SHIFT	10
 #define ROOST_MAX_TICK_SHIFT	30
 #define ROOST_DEFAULT_TICK_SHIFT 16
+#define ROOST_MAX_SLACK_NS	1000000000
 
 /* "Never", as the deadline of a park.  Timers take up to ROOST_MAX_DEADLINE. */
 #define ROOST_NO_DEADLINE	(~(__u64)0)
@@ -85,6 +86,9 @@ struct roost_info {
  * @events_size: out: bytes to map at ROOST_OFF_EVENTS, 0 without polls
  * @nr_ios:	I/O indices are 0 .. nr_ios - 1
  * @nr_files:	files are registered under the numbers 0 .. nr_files - 1
+ * @slack_ns:	so much later than its tick may a deadline, of a timer or of a
+ *		park, be noticed, so that several share one interrupt; at most
+ *		ROOST_MAX_SLACK_NS
  * @reserved:	zero
  *
  * The ioctl returns the domain's file descriptor, close-on-exec.  @features
@@ -102,7 +106,8 @@ struct roost_domain_params {
 	__u32	events_size;
 	__u32	nr_ios;
 	__u32	nr_files;
-	__u64	reserved[3];
+	__u64	slack_ns;
+	__u64	reserved[2];
 };
 
 #define ROOST_DOMAIN_NO_IO	(1U << 0)	/* refuse I/O in the ring */
@@ -277,8 +282,9 @@ struct roost_enter {
  * @file_seq:	I/O with ROOST_SQE_FILE: which file of that number is meant
  *
  * TIMER_SET on an armed index moves the timer: one completion comes, with the
- * newest sequence.  The timer never fires early, and at most one tick late
- * plus what the interrupt takes, counted from its hand-over.
+ * newest sequence.  The timer never fires early, and at most one tick and
+ * roost_domain_params.slack_ns late plus what the interrupt takes, counted from
+ * its hand-over.
  *
  * TIMER_CANCEL and POLL_REMOVE end what is armed; the target then completes
  * with -ECANCELED under its own op id, and that is the only completion.  What
@@ -527,6 +533,7 @@ struct roost_worker_page {
  * @polls_fired:	out: poll completions from a wait queue
  * @polls_removed:	out: polls ended by POLL_REMOVE or replaced
  * @hrtimer_starts:	out: times that a hardware timer was programmed
+ * @hrtimer_fires:	out: times that it went off
  * @ios_started:	out: I/O ops accepted
  * @ios_waited:		out: times that an I/O op had to wait for its file
  * @ios_done:		out: I/O ops that completed
@@ -559,12 +566,13 @@ struct roost_domain_stat {
 	__u64	polls_fired;
 	__u64	polls_removed;
 	__u64	hrtimer_starts;
+	__u64	hrtimer_fires;
 	__u64	ios_started;
 	__u64	ios_waited;
 	__u64	ios_done;
 	__u32	ios_pending;
 	__u32	files;
-	__u64	reserved[4];
+	__u64	reserved[3];
 };
 
 #define ROOST_IOC_MAGIC		0xBD
