@@ -97,16 +97,23 @@ static bool submit(struct roost_worker *worker, struct roost_enter *enter)
 	return false;
 }
 
-static void wake_sibling(struct roost_worker *worker, struct roost_enter *enter)
+/*
+ * Returns how often that has raised the event counter: the caller knows of its
+ * own wake, and need not be kept from sleeping by it.
+ */
+static u32 wake_sibling(struct roost_worker *worker, struct roost_enter *enter)
 {
 	bool sync = enter->flags & ROOST_ENTER_PARK;
 
-	if (roost_wake_index(worker->domain, enter->wake, sync) < 0)
-		enter->outcome |= ROOST_OUT_NO_TARGET;
+	if (roost_wake_index(worker->domain, enter->wake, sync) >= 0)
+		return 1;
+	enter->outcome |= ROOST_OUT_NO_TARGET;
+	return 0;
 }
 
 static int carry_out(struct roost_worker *worker, struct roost_enter *enter)
 {
+	u32 event = enter->event;
 	bool done;
 	int ret;
 
@@ -117,7 +124,7 @@ static int carry_out(struct roost_worker *worker, struct roost_enter *enter)
 		enter->outcome |= ROOST_OUT_CQ_FULL;
 	done = submit(worker, enter);
 	if (enter->flags & ROOST_ENTER_WAKE)
-		wake_sibling(worker, enter);
+		event += wake_sibling(worker, enter);
 	if (!(enter->flags & ROOST_ENTER_PARK))
 		return 0;
 	if (!done || (enter->outcome & ROOST_OUT_CQ_FULL) ||
@@ -125,8 +132,7 @@ static int carry_out(struct roost_worker *worker, struct roost_enter *enter)
 		roost_park_skip(worker, &enter->outcome);
 		return 0;
 	}
-	ret = roost_park(worker, enter->deadline, enter->event,
-			 &enter->outcome);
+	ret = roost_park(worker, enter->deadline, event, &enter->outcome);
 	/* What has ended the park may be I/O that is ready now. */
 	if (roost_io_run(worker))
 		announce(worker);

@@ -192,7 +192,8 @@ struct roost_attach {
  * @event:	with ROOST_ENTER_PARK: the event counter as it was before the
  *		caller looked for work for the last time
  * @wake:	with ROOST_ENTER_WAKE: this worker is woken first, as by
- *		ROOST_WAKE_INDEX | ROOST_WAKE_SYNC; zero without
+ *		ROOST_WAKE_INDEX | ROOST_WAKE_SYNC; zero without.  What that
+ *		adds to the event counter does not keep the caller from sleeping.
  * @submitted:	out: SQ entries consumed
  * @outcome:	out: ROOST_OUT_* bits
  * @reserved:	zero
