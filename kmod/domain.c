@@ -33,7 +33,6 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/module.h>
-#include <linux/nospec.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -122,21 +121,6 @@ void roost_domain_get(struct roost_domain *domain)
 }
 
 /**
- * roost_domain_check() - may the current task use this domain?
- * @domain:	the domain
- *
- * Return: 0; -EPERM for another thread group, address space or file table;
- * -ESHUTDOWN if the owner has begun to go.
- */
-int roost_domain_check(const struct roost_domain *domain)
-{
-	if (current->mm != domain->mm || current->files != domain->files ||
-	    task_tgid(current) != domain->tgid)
-		return -EPERM;
-	return READ_ONCE(domain->dead) ? -ESHUTDOWN : 0;
-}
-
-/**
  * roost_domain_flush() - one of the domain's descriptors is being closed
  * @domain:	the domain
  * @id:		the file table that it is in
@@ -152,23 +136,6 @@ void roost_domain_flush(struct roost_domain *domain, fl_owner_t id)
 		domain_shutdown(domain);
 }
 
-/**
- * roost_domain_worker() - a worker by an index that user space chose
- * @domain:	the domain
- * @index:	any value
- *
- * Context: any.  Return: the worker or NULL.
- */
-struct roost_worker *roost_domain_worker(struct roost_domain *domain,
-					 u32 index)
-{
-	if (index >= ROOST_MAX_WORKERS)
-		return NULL;
-	index = array_index_nospec(index, ROOST_MAX_WORKERS);
-	/* Pairs with the release in roost_worker_create(). */
-	return smp_load_acquire(&domain->workers[index]);
-}
-
 static int domain_create_worker(struct roost_domain *domain, void __user *arg,
 				unsigned int cmd)
 {
@@ -181,8 +148,8 @@ static int domain_create_worker(struct roost_domain *domain, void __user *arg,
 	return roost_worker_create(domain, &params, arg, cmd);
 }
 
-static int domain_wake(struct roost_domain *domain, void __user *arg,
-		       unsigned int cmd)
+static int domain_wake_sized(struct roost_domain *domain, void __user *arg,
+			     unsigned int cmd)
 {
 	struct roost_wake wake;
 	int ret;
@@ -193,6 +160,31 @@ static int domain_wake(struct roost_domain *domain, void __user *arg,
 	if (wake.reserved)
 		return -EINVAL;
 	return roost_wake(domain, wake.flags, wake.index);
+}
+
+/* From who knows the structure as we do: no copy of it. */
+static __always_inline int domain_wake(struct roost_domain *domain,
+				       const void __user *arg)
+{
+	const struct roost_wake __user *wake = arg;
+	u32 flags, index;
+	u64 reserved;
+
+	if (!user_access_begin(wake, sizeof(*wake)))
+		return -EFAULT;
+	unsafe_get_user(flags, &wake->flags, fault);
+	unsafe_get_user(index, &wake->index, fault);
+	unsafe_get_user(reserved, &wake->reserved, fault);
+	user_access_end();
+	if (unlikely(reserved))
+		return -EINVAL;
+	if (likely(!(flags & ~(ROOST_WAKE_INDEX | ROOST_WAKE_SYNC)) &&
+		   flags & ROOST_WAKE_INDEX))
+		return roost_wake_index(domain, index, flags & ROOST_WAKE_SYNC);
+	return roost_wake(domain, flags, index);
+fault:
+	user_access_end();
+	return -EFAULT;
 }
 
 static int domain_stat(struct roost_domain *domain, void __user *arg,
@@ -227,25 +219,33 @@ static int domain_stat(struct roost_domain *domain, void __user *arg,
 	return roost_args_put(arg, &stat, sizeof(stat), cmd);
 }
 
+static noinline long domain_other_ioctl(struct roost_domain *domain,
+					unsigned int cmd, void __user *arg)
+{
+	switch (ROOST_CMD(cmd)) {
+	case ROOST_CMD(ROOST_IOC_CREATE_WORKER):
+		return domain_create_worker(domain, arg, cmd);
+	case ROOST_CMD(ROOST_IOC_WAKE):
+		return domain_wake_sized(domain, arg, cmd);
+	case ROOST_CMD(ROOST_IOC_DOMAIN_STAT):
+		return domain_stat(domain, arg, cmd);
+	default:
+		return -ENOTTY;
+	}
+}
+
+/* The call that is made most often needs nothing on the stack here. */
 static long domain_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct roost_domain *domain = file->private_data;
 	int ret;
 
 	ret = roost_domain_check(domain);
-	if (ret)
+	if (unlikely(ret))
 		return ret;
-
-	switch (ROOST_CMD(cmd)) {
-	case ROOST_CMD(ROOST_IOC_CREATE_WORKER):
-		return domain_create_worker(domain, (void __user *)arg, cmd);
-	case ROOST_CMD(ROOST_IOC_WAKE):
-		return domain_wake(domain, (void __user *)arg, cmd);
-	case ROOST_CMD(ROOST_IOC_DOMAIN_STAT):
-		return domain_stat(domain, (void __user *)arg, cmd);
-	default:
-		return -ENOTTY;
-	}
+	if (likely(cmd == ROOST_IOC_WAKE))
+		return domain_wake(domain, (void __user *)arg);
+	return domain_other_ioctl(domain, cmd, (void __user *)arg);
 }
 
 static int domain_mmap(struct file *file, struct vm_area_struct *vma)

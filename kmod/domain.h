@@ -10,6 +10,9 @@
 #include <linux/llist.h>
 #include <linux/mmu_notifier.h>
 #include <linux/mutex.h>
+#include <linux/nospec.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
 
 #include <uapi/linux/roost.h>
 
@@ -127,14 +130,42 @@ static inline bool roost_domain_parked(const struct roost_domain *domain)
 
 int roost_domain_create(struct roost_domain_params *params,
 			void __user *arg, unsigned int cmd);
-int roost_domain_check(const struct roost_domain *domain);
 void roost_domain_flush(struct roost_domain *domain, fl_owner_t id);
 void roost_domain_get(struct roost_domain *domain);
 void roost_domain_put(struct roost_domain *domain);
 bool roost_domain_file(const struct file *file);
 
-struct roost_worker *roost_domain_worker(struct roost_domain *domain,
-					 u32 index);
+/**
+ * roost_domain_check() - may the current task use this domain?
+ * @domain:	the domain
+ *
+ * Return: 0; -EPERM for another thread group, address space or file table;
+ * -ESHUTDOWN if the owner has begun to go.
+ */
+static inline int roost_domain_check(const struct roost_domain *domain)
+{
+	if (current->mm != domain->mm || current->files != domain->files ||
+	    task_tgid(current) != domain->tgid)
+		return -EPERM;
+	return READ_ONCE(domain->dead) ? -ESHUTDOWN : 0;
+}
+
+/**
+ * roost_domain_worker() - a worker by an index that user space chose
+ * @domain:	the domain
+ * @index:	any value
+ *
+ * Context: any.  Return: the worker or NULL.
+ */
+static inline struct roost_worker *
+roost_domain_worker(struct roost_domain *domain, u32 index)
+{
+	if (index >= ROOST_MAX_WORKERS)
+		return NULL;
+	index = array_index_nospec(index, ROOST_MAX_WORKERS);
+	/* Pairs with the release in roost_worker_create(). */
+	return smp_load_acquire(&domain->workers[index]);
+}
 
 /*
  * Raise the event counter: something that a worker on its way to sleep cannot

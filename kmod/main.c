@@ -12,6 +12,7 @@
 #include "dev.h"
 #include "file.h"
 #include "io.h"
+#include "park.h"
 #include "poll.h"
 #include "timeout.h"
 
@@ -52,6 +53,7 @@ static int __init roost_init(void)
 	int ret;
 
 	check_layout();
+	roost_park_init();
 	ret = roost_timeout_init();
 	if (ret)
 		return ret;

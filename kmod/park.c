@@ -50,7 +50,7 @@
 #include "worker.h"
 
 /* Clear the worker's idle bit; was it set? */
-static bool take_idle_bit(struct roost_worker *worker)
+static __always_inline bool take_idle_bit(struct roost_worker *worker)
 {
 	unsigned long *idle = (unsigned long *)worker->domain->control->idle;
 
@@ -61,7 +61,7 @@ static bool take_idle_bit(struct roost_worker *worker)
  * A wake ends the current park.  Under worker->lock.  A second one before the
  * carrier runs adds nothing and counts as none, as does one that meets a permit.
  */
-static void receive_wake(struct roost_worker *worker)
+static __always_inline void receive_wake(struct roost_worker *worker)
 {
 	if (worker->reason & ROOST_OUT_WAKE)
 		return;
@@ -74,11 +74,10 @@ static void receive_wake(struct roost_worker *worker)
  * worker->lock.  A bit that was cleared by somebody who then will not call is
  * a wake received.
  */
-static void settle(struct roost_worker *worker)
+static __always_inline void settle(struct roost_worker *worker)
 {
 	bool idle, parked;
 
-	worker->asleep = false;
 	idle = take_idle_bit(worker);
 	parked = xchg(&worker->page->parked, 0);
 	if (!idle && parked)
@@ -99,10 +98,9 @@ void roost_park_clear(struct roost_worker *worker)
 
 /*
  * Claim a parked worker for waking it: true for exactly one caller a park.
- * Under worker->lock; the caller wakes the carrier before, or, for a
- * synchronous wake, soon after it drops the lock.
+ * Under worker->lock; the caller wakes the carrier before it drops that.
  */
-static bool claim(struct roost_worker *worker, u32 reason)
+static __always_inline bool claim(struct roost_worker *worker, u32 reason)
 {
 	if (!test_and_clear_bit(worker->index, worker->domain->parked))
 		return false;
@@ -111,7 +109,44 @@ static bool claim(struct roost_worker *worker, u32 reason)
 		receive_wake(worker);
 	else
 		worker->reason |= reason;
+	/* All of the above; pairs with the acquire in wake_from_sleep(). */
+	smp_store_release(&worker->asleep, false);
 	return true;
+}
+
+/* What __wake_up_sync_key() tells the functions of a wait queue. */
+static int sync_flags __ro_after_init;
+
+static int __init learn_sync_flags(struct wait_queue_entry *entry,
+				   unsigned int mode, int flags, void *key)
+{
+	sync_flags = flags;
+	return 0;
+}
+
+/**
+ * roost_park_init() - module init
+ *
+ * A synchronous wake-up is to be had through wait queues alone, whose locks
+ * sleep under PREEMPT_RT and cost much.  The entry's function itself needs no
+ * queue, only to be told what a queue would tell it.
+ */
+void __init roost_park_init(void)
+{
+	DECLARE_WAIT_QUEUE_HEAD_ONSTACK(queue);
+	struct wait_queue_entry entry;
+
+	init_waitqueue_func_entry(&entry, learn_sync_flags);
+	add_wait_queue(&queue, &entry);
+	__wake_up_sync_key(&queue, TASK_NORMAL, NULL);
+	remove_wait_queue(&queue, &entry);
+}
+
+/* Under worker->lock, of a worker that was claimed. */
+static void wake_carrier(struct roost_worker *worker, bool sync)
+{
+	default_wake_function(&worker->wait, TASK_NORMAL,
+			      sync ? sync_flags : 0, NULL);
 }
 
 /* Wake a worker because there is a completion.  Any context. */
@@ -179,42 +214,24 @@ bool roost_park_expire(struct roost_worker *worker)
 	return wake_parked(worker, ROOST_OUT_TIMEOUT);
 }
 
-/* Wake or leave a permit; *sync tells that the carrier has still to be woken. */
-static int wake_or_permit(struct roost_worker *worker, bool *sync)
+/* Wake or leave a permit; @sync: the caller is about to sleep. */
+static __always_inline int wake_worker(struct roost_worker *worker, bool sync)
 {
 	int n = 0;
 
 	raw_spin_lock_irq(&worker->lock);
 	if (!roost_worker_carrier(worker)) {
 		n = -ESRCH;
-		*sync = false;
 	} else if (claim(worker, ROOST_OUT_WAKE)) {
 		n = 1;
-		if (!*sync)
-			wake_up_process(worker->carrier);
+		wake_carrier(worker, sync);
 	} else {
 		n = !worker->permit;
 		worker->permit = true;
-		*sync = false;
 		if (n)
 			roost_count(&worker->wakes);
 	}
 	raw_spin_unlock_irq(&worker->lock);
-	return n;
-}
-
-static int wake_worker(struct roost_worker *worker, bool sync)
-{
-	int n = wake_or_permit(worker, &sync);
-
-	/*
-	 * Must be done without our lock, since the queue's lock sleeps under
-	 * PREEMPT_RT.  The carrier may have left the park by then, because of
-	 * a signal, and sleep elsewhere: that sleep sees a spurious wake-up,
-	 * which every sleep has to expect, as from wake_q users.
-	 */
-	if (sync)
-		__wake_up_sync_key(&worker->queue, TASK_NORMAL, NULL);
 	return n;
 }
 
@@ -231,10 +248,8 @@ int roost_wake_index(struct roost_domain *domain, u32 index, bool sync)
 {
 	struct roost_worker *worker = roost_domain_worker(domain, index);
 
-	if (!worker)
-		return -ESRCH;
-	roost_domain_event(domain);
-	return wake_worker(worker, sync);
+	/* No event: whom it is for finds it under its own lock. */
+	return worker ? wake_worker(worker, sync) : -ESRCH;
 }
 
 static int wake_one(struct roost_domain *domain, bool sync)
@@ -251,12 +266,9 @@ static int wake_one(struct roost_domain *domain, bool sync)
 			return 0;
 		raw_spin_lock_irqsave(&worker->lock, irq);
 		woken = claim(worker, ROOST_OUT_WAKE);
-		if (woken && !sync)
-			wake_up_process(worker->carrier);
+		if (woken)
+			wake_carrier(worker, sync);
 		raw_spin_unlock_irqrestore(&worker->lock, irq);
-		/* Without our lock: see wake_worker(). */
-		if (woken && sync)
-			__wake_up_sync_key(&worker->queue, TASK_NORMAL, NULL);
 		if (woken)
 			return 1;
 	}
@@ -307,7 +319,7 @@ int roost_wake(struct roost_domain *domain, u32 flags, u32 index)
 }
 
 /* Is there a reason not to sleep?  After (B), under worker->lock. */
-static bool must_not_sleep(struct roost_worker *worker, u32 event)
+static __always_inline bool must_not_sleep(struct roost_worker *worker, u32 event)
 {
 	struct roost_control *control = worker->domain->control;
 	unsigned long *idle = (unsigned long *)control->idle;
@@ -323,7 +335,7 @@ static bool must_not_sleep(struct roost_worker *worker, u32 event)
  * Become parked, unless there is a reason not to.  The task state is set before
  * a waker can claim us, so that its wake-up is not lost.
  */
-static bool go_to_sleep(struct roost_worker *worker, u32 event)
+static __always_inline bool go_to_sleep(struct roost_worker *worker, u32 event)
 {
 	bool sleep = false;
 
@@ -353,29 +365,41 @@ static bool go_to_sleep(struct roost_worker *worker, u32 event)
 	return sleep;
 }
 
-/* Awake again: take back what is left of the park, see what ended it. */
-static u32 wake_from_sleep(struct roost_worker *worker, bool slept)
+/* Nobody has claimed the park, or is just about to: end it ourselves. */
+static void end_park(struct roost_worker *worker)
 {
-	bool signal = signal_pending(current);
-	u32 reason;
-
 	raw_spin_lock_irq(&worker->lock);
 	clear_bit(worker->index, worker->domain->parked);
 	if (worker->asleep)
 		settle(worker);
+	worker->asleep = false;
+	raw_spin_unlock_irq(&worker->lock);
+}
+
+/*
+ * Awake again: take back what is left of the park, see what ended it.  The
+ * counters here are written by the carrier alone.
+ */
+static __always_inline u32 wake_from_sleep(struct roost_worker *worker,
+					   bool slept)
+{
+	u32 reason;
+
+	/* Pairs with the release in claim(): then all of it is done. */
+	if (smp_load_acquire(&worker->asleep))
+		end_park(worker);
 	reason = worker->reason;
 	if (reason & ROOST_OUT_WAKE)
 		roost_count(&worker->wakes_received);
 	if (reason & ROOST_OUT_TIMEOUT)
 		roost_count(&worker->timeouts);
-	if (!reason && signal)
-		roost_count(&worker->signals);
-	raw_spin_unlock_irq(&worker->lock);
-
-	if (signal)
-		reason |= ROOST_OUT_SIGNAL;
 	if (slept)
 		reason |= ROOST_OUT_SLEPT;
+	if (unlikely(signal_pending(current))) {
+		if (!(reason & ~ROOST_OUT_SLEPT))
+			roost_count(&worker->signals);
+		reason |= ROOST_OUT_SIGNAL;
+	}
 	return reason;
 }
 
@@ -401,26 +425,18 @@ void roost_park_skip(struct roost_worker *worker, u32 *outcome)
 
 /**
  * roost_park() - sleep until a wake, an event, the deadline or a signal
- * @worker:	whose carrier is the current task
+ * @worker:	whose carrier is the current task; nobody else can change that
  * @deadline:	absolute ns, ROOST_NO_DEADLINE for none
  * @event:	the event counter as the caller last knew it
- * @outcome:	ROOST_OUT_* bits are added
  *
  * Not counted as waiting for I/O.  The idle bit is clear on return.
  *
- * Context: task, sleeps.  Return: 0; -EINTR if nothing but a signal ended it;
- * -EPERM if the caller is not the carrier.
+ * Context: task, sleeps.  Return: ROOST_OUT_* bits.
  */
-int roost_park(struct roost_worker *worker, u64 deadline, u32 event,
-	       u32 *outcome)
+u32 roost_park(struct roost_worker *worker, u64 deadline, u32 event)
 {
 	bool timed = deadline != ROOST_NO_DEADLINE;
 	bool sleep;
-	u32 reason;
-
-	/* Only the carrier itself can change this from or to current. */
-	if (READ_ONCE(worker->carrier) != current)
-		return -EPERM;
 
 	sleep = go_to_sleep(worker, event);
 	if (sleep && timed)
@@ -431,9 +447,5 @@ int roost_park(struct roost_worker *worker, u64 deadline, u32 event,
 	if (sleep && timed)
 		roost_timeout_unpark(worker);
 
-	reason = wake_from_sleep(worker, sleep);
-	*outcome |= reason;
-	if (reason & (ROOST_OUT_WAKE | ROOST_OUT_EVENT | ROOST_OUT_TIMEOUT))
-		return 0;
-	return reason & ROOST_OUT_SIGNAL ? -EINTR : 0;
+	return wake_from_sleep(worker, sleep);
 }

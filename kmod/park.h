@@ -8,8 +8,8 @@
 struct roost_domain;
 struct roost_worker;
 
-int roost_park(struct roost_worker *worker, u64 deadline, u32 event,
-	       u32 *outcome);
+void roost_park_init(void);
+u32 roost_park(struct roost_worker *worker, u64 deadline, u32 event);
 void roost_park_skip(struct roost_worker *worker, u32 *outcome);
 void roost_park_clear(struct roost_worker *worker);
 bool roost_park_expire(struct roost_worker *worker);

@@ -27,20 +27,15 @@ static void set_carrier(struct roost_worker *worker, struct task_struct *task)
 {
 	struct task_struct *old = worker->carrier;
 
-	if (old)
-		remove_wait_queue(&worker->queue, &worker->wait);
 	raw_spin_lock_irq(&worker->lock);
 	WRITE_ONCE(worker->carrier, task); /* read in roost_park() */
+	init_waitqueue_entry(&worker->wait, task);
 	worker->permit = false;
 	if (task)
 		worker->lease++;
 	WRITE_ONCE(worker->page->lease, task ? worker->lease : 0);
 	raw_spin_unlock_irq(&worker->lock);
 	roost_park_clear(worker);
-	if (task) {
-		init_waitqueue_entry(&worker->wait, task);
-		add_wait_queue(&worker->queue, &worker->wait);
-	}
 	if (old)
 		put_task_struct(old);
 }
@@ -99,25 +94,33 @@ static int worker_attach(struct roost_worker *worker, void __user *arg,
 	return ret;
 }
 
+static noinline long worker_other_ioctl(struct roost_worker *worker,
+					unsigned int cmd, void __user *arg)
+{
+	switch (ROOST_CMD(cmd)) {
+	case ROOST_CMD(ROOST_IOC_ENTER):
+		return roost_enter_sized(worker, arg, cmd);
+	case ROOST_CMD(ROOST_IOC_ATTACH):
+		return worker_attach(worker, arg, cmd);
+	case ROOST_CMD(ROOST_IOC_DETACH):
+		return worker_detach(worker);
+	default:
+		return -ENOTTY;
+	}
+}
+
+/* The call that is made most often needs nothing on the stack here. */
 static long worker_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct roost_worker *worker = file->private_data;
 	int ret;
 
 	ret = roost_domain_check(worker->domain);
-	if (ret)
+	if (unlikely(ret))
 		return ret;
-
-	switch (ROOST_CMD(cmd)) {
-	case ROOST_CMD(ROOST_IOC_ENTER):
-		return roost_enter(worker, (void __user *)arg, cmd);
-	case ROOST_CMD(ROOST_IOC_ATTACH):
-		return worker_attach(worker, (void __user *)arg, cmd);
-	case ROOST_CMD(ROOST_IOC_DETACH):
-		return worker_detach(worker);
-	default:
-		return -ENOTTY;
-	}
+	if (likely(cmd == ROOST_IOC_ENTER))
+		return roost_enter(worker, (void __user *)arg);
+	return worker_other_ioctl(worker, cmd, (void __user *)arg);
 }
 
 static int worker_mmap(struct file *file, struct vm_area_struct *vma)
@@ -269,7 +272,6 @@ static struct roost_worker *worker_alloc(struct roost_domain *domain,
 	}
 	worker->domain = domain;
 	raw_spin_lock_init(&worker->lock);
-	init_waitqueue_head(&worker->queue);
 	mutex_init(&worker->sq_mutex);
 	raw_spin_lock_init(&worker->cq_lock);
 	INIT_LIST_HEAD(&worker->overflow);

@@ -46,8 +46,7 @@ static inline void roost_count(u64 *counter)
  * @permit:	a wake that came while the carrier was awake
  * @asleep:	the shared words of the current park have not been settled yet
  * @reason:	ROOST_OUT_* bits that the wakers of the current park have left
- * @queue:	where the carrier can be woken synchronously
- * @wait:	the carrier's entry there, as long as it has the lease
+ * @wait:	names the carrier to what wakes synchronously
  *
  * @sq_mutex:	consumption of the submission ring
  * @sq_head:	entries consumed; the shared copy is never read back
@@ -93,7 +92,6 @@ struct roost_worker {
 	u64 timeouts;
 	u64 signals;
 	/* public: */
-	wait_queue_head_t queue;
 	struct wait_queue_entry wait;
 
 	/* Consumption of the submission ring. */

@@ -192,8 +192,7 @@ struct roost_attach {
  * @event:	with ROOST_ENTER_PARK: the event counter as it was before the
  *		caller looked for work for the last time
  * @wake:	with ROOST_ENTER_WAKE: this worker is woken first, as by
- *		ROOST_WAKE_INDEX | ROOST_WAKE_SYNC; zero without.  What that
- *		adds to the event counter does not keep the caller from sleeping.
+ *		ROOST_WAKE_INDEX | ROOST_WAKE_SYNC; zero without
  * @submitted:	out: SQ entries consumed
  * @outcome:	out: ROOST_OUT_* bits
  * @reserved:	zero
@@ -419,7 +418,8 @@ static inline __u32 roost_op_sequence(__u64 op_id)
  * @tick_shift:	constant
  * @features:	constant
  * @event:	event counter.  Kernel: atomic increment for each completion
- *		and permit, before it looks for a worker to wake.  Users: read
+ *		and for ROOST_WAKE_ONE and _ALL, before it looks for a worker to
+ *		wake.  A wake by index concerns that worker alone.  Users: read
  *		only, with acquire, before the last look for work.
  * @idle:	idle mask.  A carrier sets its worker's bit with a full barrier
  *		before the last look for work; a waker clears it with an atomic

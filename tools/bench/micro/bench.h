@@ -28,6 +28,14 @@ static inline unsigned long bench_runs(void)
 	return env_number("BENCH_RUNS", 5);
 }
 
+/* BENCH_ONLY: a part of the names of those that are wanted. */
+static inline bool bench_wanted(const char *name)
+{
+	const char *only = getenv("BENCH_ONLY");
+
+	return !only || strstr(name, only);
+}
+
 static inline void bench_result(const char *name, double value)
 {
 	printf("%s\t%.1f\n", name, value);

@@ -6,8 +6,10 @@
  * first and sleeps.  On one CPU, without wake-up preemption (SCHED_BATCH), so
  * that each side makes the same calls each time:
  *
- *	futex		FUTEX_WAKE, FUTEX_WAIT		the yardstick
- *	parkwake	ROOST_IOC_WAKE, ROOST_IOC_ENTER with PARK
+ *	futex		FUTEX_WAKE, FUTEX_WAIT, and nothing else: the yardstick
+ *	futex_idle	the same with what a library does around it: an idle
+ *			mask, an event counter, who has claimed whom
+ *	parkwake	ROOST_IOC_WAKE, ROOST_IOC_ENTER with PARK, with that too
  *	switch		ROOST_IOC_ENTER with WAKE and PARK
  *	eventfd		write, epoll_wait (edge-triggered: no read)
  *	pipe		write, read
@@ -59,40 +61,75 @@ static void futex_sleep(struct side *me)
 	__atomic_store_n(&me->word, 0, __ATOMIC_SEQ_CST);
 }
 
-/* As a library does it: clear the bit, exchange the word, then the call. */
+/*
+ * What a library does in user space to go idle and to wake, the same for the
+ * device and for a futex: only what sleeps differs.
+ */
+static void go_idle(struct side *me)
+{
+	set_idle(&domain, &me->w);
+}
+
+static bool claim(struct side *other)
+{
+	return clear_idle(&domain, &other->w) &&
+	       __atomic_exchange_n(&other->w.page->parked, 0, __ATOMIC_SEQ_CST);
+}
+
 static void device_wake_other(struct side *me)
 {
-	struct side *other = me->other;
+	struct roost_wake w = {
+		.flags = ROOST_WAKE_INDEX,
+		.index = me->other->number,
+	};
 
-	if (!clear_idle(&domain, &other->w) ||
-	    !__atomic_exchange_n(&other->w.page->parked, 0, __ATOMIC_SEQ_CST))
-		return;
-	check(wake(&domain, ROOST_WAKE_INDEX | ROOST_WAKE_SYNC,
-		   other->number) == 1);
+	check(claim(me->other));
+	check(syscall(SYS_ioctl, domain.fd, ROOST_IOC_WAKE, &w) == 1);
+}
+
+static void device_enter(struct side *me, uint32_t flags, uint32_t wake)
+{
+	struct roost_enter e = {
+		.flags = flags,
+		.deadline = ROOST_NO_DEADLINE,
+		.event = sample(&domain),
+		.wake = wake,
+	};
+
+	go_idle(me);
+	check(syscall(SYS_ioctl, me->w.fd, ROOST_IOC_ENTER, &e) == 0);
+	check(e.outcome == (ROOST_OUT_WAKE | ROOST_OUT_SLEPT));
 }
 
 static void device_sleep(struct side *me)
 {
-	uint32_t outcome;
-
-	do {
-		check(park(&domain, &me->w, ROOST_NO_DEADLINE, &outcome) == 0);
-	} while (!(outcome & ROOST_OUT_WAKE));
+	device_enter(me, ROOST_ENTER_PARK, 0);
 }
 
 /* One call; the other is known to sleep. */
 static void device_switch(struct side *me)
 {
-	struct roost_enter e = {
-		.flags = ROOST_ENTER_WAKE | ROOST_ENTER_PARK,
-		.deadline = ROOST_NO_DEADLINE,
-		.event = sample(&domain),
-		.wake = me->other->number,
-	};
+	device_enter(me, ROOST_ENTER_WAKE | ROOST_ENTER_PARK,
+		     me->other->number);
+}
 
-	set_idle(&domain, &me->w);
-	check(enter(&me->w, &e) == 0);
-	check(e.outcome == (ROOST_OUT_WAKE | ROOST_OUT_SLEPT));
+static void idle_futex_wake_other(struct side *me)
+{
+	check(claim(me->other));
+	check(futex(&me->other->w.page->parked, FUTEX_WAKE, 1) == 1);
+}
+
+static void idle_futex_sleep(struct side *me)
+{
+	uint32_t *parked = &me->w.page->parked;
+	uint32_t event = sample(&domain);
+
+	go_idle(me);
+	__atomic_exchange_n(parked, 1, __ATOMIC_SEQ_CST);
+	if (!idle_bit(&domain, &me->w) || sample(&domain) != event)
+		return;
+	while (__atomic_load_n(parked, __ATOMIC_ACQUIRE))
+		futex(parked, FUTEX_WAIT, 1);
 }
 
 static void eventfd_wake_other(struct side *me)
@@ -203,6 +240,7 @@ static const struct party {
 	void (*wake_and_sleep)(struct side *me);
 } parties[] = {
 	{ "futex", futex_wake_other, futex_sleep, NULL },
+	{ "futex_idle", idle_futex_wake_other, idle_futex_sleep, NULL },
 	{ "parkwake", device_wake_other, device_sleep, NULL },
 	{ "switch", device_wake_other, device_sleep, device_switch },
 	{ "eventfd", eventfd_wake_other, eventfd_sleep, NULL },
@@ -271,6 +309,8 @@ int main(void)
 		for (i = 0; i < sizeof(parties) / sizeof(parties[0]); i++) {
 			snprintf(name, sizeof(name), "park/%s",
 				 parties[i].name);
+			if (!bench_wanted(name))
+				continue;
 			bench_result(name, measure(side, &parties[i], rounds));
 		}
 	}
