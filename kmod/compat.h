@@ -15,6 +15,13 @@
 #error "roost needs a kernel with CONFIG_MMU_NOTIFIER"
 #endif
 
+/* A large array that is written before it is read: not to be zeroed first. */
+#if __has_attribute(__uninitialized__)
+#define roost_uninitialized __attribute__((__uninitialized__))
+#else
+#define roost_uninitialized
+#endif
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 static inline void hrtimer_setup(struct hrtimer *timer,
 				 enum hrtimer_restart (*fn)(struct hrtimer *),

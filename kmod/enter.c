@@ -6,6 +6,7 @@
 #include <linux/sched/signal.h>
 
 #include "args.h"
+#include "compat.h"
 #include "domain.h"
 #include "enter.h"
 #include "file.h"
@@ -18,7 +19,7 @@
 #include "worker.h"
 
 /* Entries copied at a time, on the stack. */
-#define FETCH_BATCH	8
+#define FETCH_BATCH	16
 
 /* What of a call's structure counts, and what is to be returned. */
 struct call {
@@ -56,8 +57,15 @@ static bool execute(struct roost_worker *worker, const struct roost_sqe *sqes,
 	bool posted = false;
 	u32 used = 0, i;
 
-	for (i = 0; i < n; i++)
-		used += roost_op_execute(worker, &sqes[i], &posted);
+	for (i = 0; i < n;) {
+		/* Timers are what comes in crowds. */
+		if (sqes[i].opcode == ROOST_OP_TIMER_SET)
+			i += roost_timer_set_batch(worker, &sqes[i], n - i);
+		if (i == n)
+			break;
+		used += roost_op_execute(worker, &sqes[i++], &posted);
+	}
+	roost_timeout_program(worker);
 	if (reserved > used)
 		roost_cq_unreserve(worker, reserved - used);
 	return posted;
@@ -89,7 +97,7 @@ static noinline u32 submit(struct roost_worker *worker, u32 to_submit,
 			   u32 *outcome)
 {
 	u32 todo = min(to_submit, worker->sq_entries);
-	struct roost_sqe sqes[FETCH_BATCH];
+	struct roost_sqe sqes[FETCH_BATCH] roost_uninitialized;
 	u32 n, reserved, done = 0;
 	bool posted = false;
 
@@ -100,7 +108,6 @@ static noinline u32 submit(struct roost_worker *worker, u32 to_submit,
 		if (!n)
 			break;
 		posted |= execute(worker, sqes, n, reserved);
-		roost_timeout_program(worker);
 		done += n;
 		if (fatal_signal_pending(current))
 			break;

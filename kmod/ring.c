@@ -107,7 +107,7 @@ static void overflow_add(struct roost_worker *worker,
 	if (completion->release)
 		refcount_inc(&completion->ref);
 	list_add_tail(&completion->node, &worker->overflow);
-	completion->queued = true;
+	WRITE_ONCE(completion->queued, true);
 	WRITE_ONCE(worker->nr_overflow, worker->nr_overflow + 1);
 	WRITE_ONCE(worker->page->cq_overflow, worker->nr_overflow);
 	roost_count(&worker->overflowed);
@@ -359,21 +359,20 @@ void roost_cq_discard(struct roost_worker *worker)
 u32 roost_sq_fetch(struct roost_worker *worker, struct roost_sqe *sqes,
 		   u32 max, u32 *reserved)
 {
-	u32 tail, n, i;
+	const struct roost_sqe *ring = worker->sqes;
+	u32 entries = worker->sq_entries;
+	u32 head, tail, n, i;
 
 	mutex_lock(&worker->sq_mutex);
+	head = worker->sq_head;
 	/* Pairs with the carrier's release: entries before the tail. */
 	tail = smp_load_acquire(&worker->page->sq_tail);
-	n = min(max, roost_ring_ready(worker->sq_head, tail,
-				      worker->sq_entries));
+	n = min(max, roost_ring_ready(head, tail, entries));
 	*reserved = n ? roost_cq_reserve(worker, n) : 0;
 	n = min(n, *reserved);
-	for (i = 0; i < n; i++) {
-		u32 place = roost_ring_slot(worker->sq_head++,
-					    worker->sq_entries);
-
-		memcpy(&sqes[i], &worker->sqes[place], sizeof(*sqes));
-	}
+	for (i = 0; i < n; i++)
+		sqes[i] = ring[roost_ring_slot(head + i, entries)];
+	worker->sq_head += n;
 	WRITE_ONCE(worker->submitted, worker->submitted + n);
 	if (n)
 		/* Copies before head; pairs with the carrier's acquire. */

@@ -3,6 +3,7 @@
 #ifndef _ROOST_RING_H
 #define _ROOST_RING_H
 
+#include <linux/compiler.h>
 #include <linux/list.h>
 #include <linux/refcount.h>
 #include <linux/types.h>

@@ -4,6 +4,7 @@
 #define _ROOST_TABLE_H
 
 #include <linux/err.h>
+#include <linux/atomic.h>
 #include <linux/nospec.h>
 #include <linux/types.h>
 
@@ -56,6 +57,27 @@ static inline void *roost_table_get(struct roost_table *table, u32 index)
 	if (likely(chunk))
 		return chunk + (index % ROOST_TABLE_CHUNK) * table->size;
 	return roost_table_make(table, index);
+}
+
+/**
+ * roost_table_peek() - a node that is there already
+ * @table:	the table
+ * @index:	any value
+ *
+ * Context: any.  Return: the node, or NULL.
+ */
+static inline void *roost_table_peek(const struct roost_table *table, u32 index)
+{
+	void *chunk;
+
+	if (index >= table->nr)
+		return NULL;
+	index = array_index_nospec(index, table->nr);
+	/* Pairs with the cmpxchg in make_chunk(). */
+	chunk = smp_load_acquire(&table->chunks[index / ROOST_TABLE_CHUNK]);
+	if (!chunk)
+		return NULL;
+	return chunk + (index % ROOST_TABLE_CHUNK) * table->size;
 }
 
 #endif /* _ROOST_TABLE_H */

@@ -27,6 +27,8 @@ void roost_timeout_exit_worker(struct roost_worker *worker);
 void roost_timeout_drop(struct roost_domain *domain,
 			struct roost_worker *worker);
 
+u32 roost_timer_set_batch(struct roost_worker *worker,
+			  const struct roost_sqe *sqes, u32 n);
 int roost_timer_set(struct roost_worker *worker, const struct roost_sqe *sqe);
 int roost_timer_cancel(struct roost_worker *worker,
 		       const struct roost_sqe *sqe, u64 *target);

@@ -60,6 +60,7 @@ static inline void roost_count(u64 *counter)
  * @wheel_lock:	all timers whose home this is
  * @wheel:	the timing wheel
  * @hrtimer:	fires at or before the wheel's next expiry, plus the slack
+ * @unprogrammed: entries were added since @hrtimer was programmed
  * @programmed:	when @hrtimer will fire at the latest, U64_MAX if it is not
  *		queued
  * @park_entry:	deadline of the park
@@ -120,6 +121,7 @@ struct roost_worker {
 	raw_spinlock_t wheel_lock ____cacheline_aligned;
 	struct hrtimer hrtimer;
 	u64 programmed;
+	bool unprogrammed;
 	struct roost_wheel_entry park_entry;
 	/* private: counters, see struct roost_domain_stat */
 	u32 timers_pending;
