@@ -100,6 +100,7 @@ enum io_state {
  * @deadline:	the wheel's entry
  * @transfer:	what is to be moved
  * @sending:	the attempt at hand is the sending (half)
+ * @once:	it is tried once, whatever comes of it
  * @completion:	if it has to wait for a place
  */
 struct roost_io {
@@ -113,6 +114,7 @@ struct roost_io {
 	struct roost_wheel_entry deadline;
 	struct roost_transfer transfer;
 	bool sending;
+	bool once;
 	struct roost_completion completion;
 };
 
@@ -512,15 +514,15 @@ void roost_io_expire(struct roost_wheel_entry *entry)
 /* Trying */
 
 /*
- * Tried once, whatever comes of it: asked for; or about something else than what
- * events tell of; or there is no telling.
+ * Is it tried once?  Asked for; or about something else than what events tell
+ * of; or there is no telling.
  */
 static bool never_waits(const struct roost_io *io)
 {
 	const struct roost_file *file = io->file;
 	u32 flags = io->transfer.msg_flags;
 
-	/* Its flags were for the sending. */
+	/* Its flags are for the sending. */
 	if (io->transfer.opcode == ROOST_OP_SEND_RECV && !io->sending)
 		flags = 0;
 	if (!file->watched || flags & (MSG_DONTWAIT | MSG_OOB | MSG_ERRQUEUE))
@@ -635,6 +637,7 @@ static bool half_done(struct roost_io *io, ssize_t n)
 	    n != io->transfer.len)
 		return false;
 	io->sending = false;
+	io->once = never_waits(io);
 	return true;
 }
 
@@ -666,7 +669,7 @@ static bool execute(struct roost_io *io, struct roost_worker *worker)
 		if (atomic64_read(&io->word) & IO_CANCELLED) {
 			n = -ECANCELED;
 			pass_on(io->file, dir_of(io));
-		} else if (never_waits(io)) {
+		} else if (unlikely(io->once)) {
 			n = try_once(io, &flags);
 		} else {
 			n = proceed(io, worker, &flags);
@@ -674,7 +677,7 @@ static bool execute(struct roost_io *io, struct roost_worker *worker)
 	} while (half_done(io, n));
 	if (n == -EIOCBQUEUED)
 		return false;
-	if (n == -EAGAIN && !never_waits(io)) {
+	if (n == -EAGAIN && !io->once) {
 		put_back(io);
 		return false;
 	}
@@ -832,6 +835,7 @@ static int prepare(struct roost_io *io, struct roost_worker *worker,
 	if (ret)
 		goto put_file;
 	io->cred = get_current_cred();
+	io->once = never_waits(io);
 	return 0;
 
 put_file:

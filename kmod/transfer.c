@@ -156,8 +156,15 @@ bool roost_transfer_peeks_ahead(const struct roost_file *file)
 	return READ_ONCE(file->sock->sk->sk_peek_off) >= 0;
 }
 
-static ssize_t do_recv(struct socket *sock, struct msghdr *msg, int flags,
-		       u32 *cqe_flags, bool *drained)
+/* A datagram socket that was shut down says nothing of it to who does not wait. */
+static bool shut_down(const struct sock *sk)
+{
+	return READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN &&
+	       skb_queue_empty_lockless(&sk->sk_receive_queue);
+}
+
+static __always_inline ssize_t do_recv(struct socket *sock, struct msghdr *msg,
+				       int flags, u32 *cqe_flags, bool *drained)
 {
 	ssize_t n;
 
@@ -167,6 +174,9 @@ static ssize_t do_recv(struct socket *sock, struct msghdr *msg, int flags,
 	if (n >= 0 && msg->msg_flags & MSG_TRUNC)
 		*cqe_flags |= ROOST_CQE_TRUNC;
 	*drained = n > 0 && sock_drained(sock, msg);
+	if (n == -EAGAIN && !(flags & (MSG_OOB | MSG_ERRQUEUE)) &&
+	    shut_down(sock->sk))
+		n = 0;
 	return n;
 }
 
