@@ -54,6 +54,13 @@ int io_enter(int number, struct fd **fd);
 ssize_t io_transfer(struct fd *f, const struct io *io, uint64_t deadline);
 
 /*
+ * io_flags() - io_transfer() of one buffer through a socket
+ * @flags:	MSG_* bits, of which MSG_DONTWAIT counts as a deadline of 0
+ */
+ssize_t io_flags(struct fd *f, void *buf, size_t len, int flags, bool out,
+		 uint64_t deadline);
+
+/*
  * io_done() - an attempt has succeeded without a wait
  *
  * Now and then gives the worker to others: an actor whose file is always ready

@@ -173,8 +173,8 @@ static ssize_t never_waiting(struct fd *f, const struct io *io)
 			 sys_sock_recv(f->number, io->iov, io->n, io->flags);
 }
 
-static ssize_t transfer_flags(struct fd *f, void *buf, size_t len, int flags,
-			      bool out, uint64_t deadline)
+ssize_t io_flags(struct fd *f, void *buf, size_t len, int flags, bool out,
+		 uint64_t deadline)
 {
 	struct iovec iov = { .iov_base = buf, .iov_len = len };
 	struct io io = {
@@ -206,8 +206,7 @@ static ssize_t recv_whole(struct fd *f, char *buf, size_t len, int flags,
 
 	flags &= ~MSG_WAITALL;
 	while (done < len) {
-		n = transfer_flags(f, buf + done, len - done, flags, false,
-				   deadline);
+		n = io_flags(f, buf + done, len - done, flags, false, deadline);
 		if (n <= 0)
 			break;
 		done += (size_t)n;
@@ -225,7 +224,7 @@ ssize_t roost_recv(int fd, void *buf, size_t len, int flags, uint64_t deadline)
 	if (flags & MSG_WAITALL && !(flags & (MSG_PEEK | MSG_DONTWAIT)) &&
 	    len && sys_sock_option(fd, SO_TYPE) == SOCK_STREAM)
 		return recv_whole(f, buf, len, flags, deadline);
-	return transfer_flags(f, buf, len, flags, false, deadline);
+	return io_flags(f, buf, len, flags, false, deadline);
 }
 
 ssize_t roost_send(int fd, const void *buf, size_t len, int flags,
@@ -236,7 +235,7 @@ ssize_t roost_send(int fd, const void *buf, size_t len, int flags,
 
 	if (err)
 		return err;
-	return transfer_flags(f, (void *)buf, len, flags, true, deadline);
+	return io_flags(f, (void *)buf, len, flags, true, deadline);
 }
 
 /* Accepting */

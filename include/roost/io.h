@@ -117,6 +117,31 @@ ssize_t roost_send(int fd, const void *buf, size_t len, int flags,
 		   uint64_t deadline);
 
 /**
+ * roost_send_recv() - send all of one buffer, then receive into another
+ * @fd:		a socket
+ * @out:	what to send
+ * @out_len:	bytes; 0: only receive
+ * @in:		where to receive; may be @out, since all is sent before
+ * @in_len:	room there
+ * @flags:	MSG_* bits for the sending: MSG_MORE, MSG_NOSIGNAL, MSG_DONTROUTE,
+ *		MSG_CONFIRM, MSG_EOR; and MSG_DONTWAIT, as a deadline of 0 for both
+ * @deadline:	absolute, for both together
+ * @sent:	NULL, or where to put how many bytes were sent
+ *
+ * The step of a server: send the reply, wait for the next request.  The same as
+ * roost_send() until all is sent, and then one roost_recv(), but cheaper on the
+ * kernel backend.  If *@sent is less than @out_len, the result is an error of
+ * the sending, and nothing was received; if it is @out_len, the result is that
+ * of the receiving: after -ETIMEDOUT it may be called again with @out_len 0.
+ *
+ * Return: bytes received, perhaps fewer than @in_len; 0 at the end; -errno of
+ * either half; -EINVAL for other flags.
+ */
+ssize_t roost_send_recv(int fd, const void *out, size_t out_len, void *in,
+			size_t in_len, int flags, uint64_t deadline,
+			size_t *sent);
+
+/**
  * roost_accept() - accept4(2); the new socket is managed and close-on-exec
  * @fd:		a listening socket
  * @addr:	filled in unless NULL

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * io_send_recv.c - send all of one buffer, then receive into another.
+ *
+ * A server's step from one request to the next, as one call, so that a backend
+ * can make one operation of it.  (The L4 kernels have had such a call for long.)
+ */
+#include <errno.h>
+
+#include <roost/io.h>
+
+#include "fd.h"
+#include "io_core.h"
+
+#define SENDING	(MSG_MORE | MSG_NOSIGNAL | MSG_DONTROUTE | MSG_CONFIRM | MSG_EOR)
+
+/*
+ * One after the other.  *@done of @out_len bytes are sent already, and more with
+ * each step.
+ */
+static ssize_t in_steps(struct fd *f, const char *out, size_t out_len,
+			size_t *done, void *in, size_t in_len, int flags,
+			uint64_t deadline)
+{
+	ssize_t n;
+
+	while (*done < out_len) {
+		n = io_flags(f, (void *)(out + *done), out_len - *done, flags,
+			     true, deadline);
+		if (n < 0)
+			return n;
+		*done += (size_t)n;
+	}
+	return io_flags(f, in, in_len, flags & MSG_DONTWAIT, false, deadline);
+}
+
+ssize_t roost_send_recv(int fd, const void *out, size_t out_len, void *in,
+			size_t in_len, int flags, uint64_t deadline,
+			size_t *sent)
+{
+	size_t done = 0;
+	struct fd *f;
+	ssize_t n = io_enter(fd, &f);
+
+	if (!n && flags & ~(SENDING | MSG_DONTWAIT))
+		n = -EINVAL;
+	if (!n)
+		n = in_steps(f, out, out_len, &done, in, in_len, flags,
+			     deadline);
+	if (sent)
+		*sent = done;
+	return n;
+}
