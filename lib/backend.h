@@ -19,11 +19,49 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <stddef.h>
+#include <sys/types.h>
+
 struct fd;
 struct roost_stats;
 struct runtime;
 struct worker;
 struct wtimer;
+
+enum io_kind {
+	IO_RECV,
+	IO_SEND,
+	IO_SEND_RECV,	/* send all, then receive */
+};
+
+/**
+ * struct io_op - one operation of an actor on a socket
+ * @kind:	which
+ * @fd:		the descriptor number
+ * @file:	which file of that number: fd_ring_file()
+ * @flags:	MSG_* bits, of the sending for IO_SEND_RECV
+ * @out:	what to send
+ * @out_len:	bytes
+ * @in:		where to receive
+ * @in_len:	room there
+ * @deadline:	absolute; in the past: it is tried once, or not at all
+ * @ended:	out: the actor gave it up, for the deadline or a stop
+ * @sending:	out: of IO_SEND_RECV: the result is that of the sending, not all
+ *		was sent and nothing was received
+ */
+struct io_op {
+	enum io_kind kind;
+	int fd;
+	uint32_t file;
+	int flags;
+	const void *out;
+	void *in;
+	uint32_t out_len;
+	uint32_t in_len;
+	uint64_t deadline;
+	bool ended;
+	bool sending;
+};
 
 /**
  * struct backend - a backend's entry points; results are 0 or -errno
@@ -58,6 +96,14 @@ struct wtimer;
  *		fresh arm resolves the number anew, looks at the file, and
  *		reports what is ready already.  Holding @f->lock.  Errors of the
  *		descriptor (-EBADF, -EPERM, ...) are returned here.
+ * @io:		carry out @op for the calling actor, on worker @w, which parks
+ *		meanwhile; only if rt->ring_ios is not 0.  The buffers are not
+ *		touched after the return.  Result: bytes, 0 at the end, -errno;
+ *		-ETIMEDOUT or -ECANCELED if @op->ended; -ESTALE for an older file;
+ *		-ENOSYS if it could not be handed over
+ * @file_remove: forget the file that @f->ring names, once it is handed over by
+ *		@flush or @fd_disarm; what waits for it ends with -ECANCELED.
+ *		Holding @f->lock
  * @fd_disarm:	stop watching; no event with an older @f->sequence is delivered
  *		afterwards.  Holding @f->lock.
  */
@@ -77,6 +123,8 @@ struct backend {
 	void (*stats)(struct runtime *rt, struct roost_stats *stats);
 	void (*timer_arm)(struct worker *w, struct wtimer *t);
 	void (*timer_end)(struct worker *w, struct wtimer *t);
+	ssize_t (*io)(struct worker *w, struct io_op *op);
+	void (*file_remove)(struct worker *w, struct fd *f);
 	int (*fd_arm)(struct worker *w, struct fd *f);
 	void (*fd_disarm)(struct worker *w, struct fd *f);
 };

@@ -2,8 +2,8 @@
 /*
  * backend_kernel.c - the backend on the roost module.
  *
- * One domain a runtime, one kernel worker a worker, one timer index a slot, one
- * poll index a descriptor number.  A system call is made to sleep, to wake a
+ * One domain a runtime, one kernel worker a worker, one timer and one I/O index a
+ * slot, one poll index and one file a descriptor number.  A system call is made to sleep, to wake a
  * sleeper, and to hand over a batch.
  *
  * After fork() the child has no domain: the mappings are not there and every
@@ -62,11 +62,39 @@ static void lower_max_fds(struct runtime *rt, const struct roost_info *info)
 	fds->max_fds = info->max_polls;
 }
 
+static uint32_t at_most(uint32_t wanted, uint32_t limit)
+{
+	return wanted < limit ? wanted : limit;
+}
+
+/* A module without I/O in the ring, or with it turned off, serves as well. */
+static int create_domain(struct runtime *rt, int dev,
+			 const struct roost_info *info, struct kdomain *d)
+{
+	const struct roost_config *c = &rt->config;
+	struct roost_domain_params p = {
+		.tick_shift = tick_shift(c),
+		.nr_timers = c->max_actors,
+		.nr_polls = at_most(c->max_fds, info->max_polls),
+	};
+	int err;
+
+	if (info->features & ROOST_FEAT_IO) {
+		p.nr_ios = at_most(c->max_actors, info->max_ios);
+		p.nr_files = at_most(c->max_fds, info->max_files);
+	}
+	err = kapi_domain_create(dev, &p, d);
+	if (!err && d->features & ROOST_FEAT_IO) {
+		rt->ring_ios = p.nr_ios;
+		rt->ring_files = p.nr_files;
+	}
+	return err;
+}
+
 static int kernel_start(struct runtime *rt)
 {
 	struct kbackend *kb;
 	struct roost_info info;
-	uint32_t nr_polls;
 	int dev, err;
 
 	dev = kapi_open();
@@ -87,10 +115,7 @@ static int kernel_start(struct runtime *rt)
 		err = -ENOMEM;
 		goto close_dev;
 	}
-	nr_polls = rt->config.max_fds < info.max_polls ? rt->config.max_fds :
-							 info.max_polls;
-	err = kapi_domain_create(dev, tick_shift(&rt->config),
-				 rt->config.max_actors, nr_polls, &kb->domain);
+	err = create_domain(rt, dev, &info, &kb->domain);
 	if (err < 0) {
 		free(kb);
 		goto close_dev;
@@ -238,6 +263,8 @@ const struct backend backend_kernel = {
 	.stats = kernel_stats,
 	.timer_arm = kernel_timer_arm,
 	.timer_end = kernel_timer_end,
+	.io = kernel_io,
+	.file_remove = kernel_file_remove,
 	.fd_arm = kernel_fd_arm,
 	.fd_disarm = kernel_fd_disarm,
 };

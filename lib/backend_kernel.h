@@ -7,6 +7,7 @@
  *	backend_kernel_cq.c	taking completions
  *	backend_kernel_timer.c	the timer of an actor
  *	backend_kernel_fd.c	watching files
+ *	backend_kernel_io.c	receiving and sending
  *
  * Who touches what: a worker's submission ring is filled by the thread that
  * carries the worker, and by nobody else; it is handed over by that thread, and
@@ -39,9 +40,11 @@ struct kbackend {
  * struct kring - a worker's rings (worker->backend)
  * @k:		the kernel's worker
  * @draining:	somebody takes completions out of the CQ
+ * @looked_at:	sq_head when a sibling last looked at it; see stuck()
  * @sq_tail:	entries published; own thread
  * @pending_min: page->pending_min as last written; own thread
  * @polls_staged: a POLL_ADD is published and not handed over; own thread
+ * @ios_staged:	the same of an I/O operation
  * @age:	resumes since the last hand-over, with something staged; own thread
  * @looks:	calls of collect(); own thread
  * @stash:	completions moved out of a full CQ to be handled later; own thread
@@ -52,10 +55,12 @@ struct kring {
 	struct kworker k;
 
 	____cacheline_aligned _Atomic bool draining;
+	_Atomic uint32_t looked_at;
 
 	____cacheline_aligned uint32_t sq_tail;
 	uint64_t pending_min;
 	bool polls_staged;
+	bool ios_staged;
 	uint32_t age;
 	uint32_t looks;
 	struct roost_cqe *stash;
@@ -92,6 +97,14 @@ static inline void shared_release(uint32_t *p, uint32_t v)
 }
 
 /* backend_kernel_sq.c: own thread only. */
+
+/**
+ * kring_place() - a place for one entry, with what the last one there has left
+ * @w:		the calling worker
+ *
+ * As kring_stage().
+ */
+struct roost_sqe *kring_place(struct worker *w);
 
 /**
  * kring_stage() - a zeroed place for one entry
@@ -141,9 +154,19 @@ void kring_flush(struct worker *w);
 void kring_flush_due(struct worker *w);
 
 /**
+ * kring_hand_over() - hand over what is staged in another worker's ring
+ * @w:		the calling worker
+ * @r:		the ring
+ *
+ * As far as that ring's CQ allows.  Return: 0 or -errno.
+ */
+int kring_hand_over(struct worker *w, struct kring *r);
+
+/**
  * kring_hand_over_for() - hand over what is staged in the rings of others
  * @w:		the calling worker
- * @all:	everything; else only rings with a deadline that has come
+ * @all:	everything; else only rings with a deadline that has come, and those
+ *		that nobody has handed over since the last such call
  */
 void kring_hand_over_for(struct worker *w, bool all);
 
@@ -182,5 +205,13 @@ void kernel_fd_disarm(struct worker *w, struct fd *f);
 
 /** kernel_fd_complete() - as kernel_timer_complete(), for a poll */
 bool kernel_fd_complete(struct worker *w, const struct roost_cqe *cqe);
+
+/* backend_kernel_io.c */
+
+ssize_t kernel_io(struct worker *w, struct io_op *op);
+void kernel_file_remove(struct worker *w, struct fd *f);
+
+/** kernel_io_complete() - as kernel_timer_complete(), for an I/O operation */
+bool kernel_io_complete(struct worker *w, const struct roost_cqe *cqe);
 
 #endif /* ROOST_LIB_BACKEND_KERNEL_H */

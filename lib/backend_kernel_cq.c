@@ -96,6 +96,9 @@ static unsigned int handle(struct worker *w, const struct roost_cqe *cqe,
 		case ROOST_CQE_POLL:
 			done += kernel_fd_complete(w, &cqe[i]);
 			break;
+		case ROOST_CQE_IO:
+			done += kernel_io_complete(w, &cqe[i]);
+			break;
 		}
 	}
 	return done;
@@ -227,8 +230,6 @@ unsigned int kernel_collect(struct worker *w, bool idle)
 	struct kring *r = ring_of(w);
 	unsigned int n = 0;
 
-	if (!idle)
-		kring_flush_due(w);
 	if (unlikely(r->stash_count))
 		n += handle_stash(w);
 	n += look_at(w, r);
@@ -242,5 +243,7 @@ unsigned int kernel_collect(struct worker *w, bool idle)
 			n += look_at_ready(w);
 		}
 	}
+	if (!idle)
+		kring_flush_due(w);
 	return n;
 }

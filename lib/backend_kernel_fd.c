@@ -42,7 +42,7 @@ int kernel_fd_arm(struct worker *w, struct fd *f)
 	sqe->op_id = roost_op_id((uint32_t)f->number, f->sequence);
 	sqe->events = f->events;
 	kring_publish(r);
-	f->worker = w->index;
+	f->worker = (uint16_t)w->index;
 	r->polls_staged = true;
 	if (!f->managed)
 		kring_flush(w);

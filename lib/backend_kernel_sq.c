@@ -7,18 +7,25 @@
  * parks enters for the sake of what is staged only when
  *
  *  - the earliest deadline staged falls within the coming slice (T2);
- *  - a file is to be watched since POLL_AGE resumes, or anything else since
- *    STAGED_AGE (an entry must not be older than that: its actor may have moved
- *    to another worker and rely on this one);
+ *  - a file is to be watched since POLL_AGE resumes, I/O is to be done since
+ *    IO_AGE, or anything else since STAGED_AGE (an entry must not be older than
+ *    that: its actor may have moved to another worker and rely on this one);
+ *    I/O that became possible in the kernel, and that the call would carry out,
+ *    counts like what is staged;
  *  - the ring is half full;
  *  - somebody is idle and this worker is about to take the last thing queued:
  *    an actor that does not come back for long must not keep what others have
  *    staged from a machine that has nothing else to do.  (If more is queued, the
  *    chain rule P4 wakes a sibling, which will go idle later.)
  *
+ * With nothing queued the worker goes idle next, and the park hands over.  That
+ * is decided after completions were taken: they queue actors.  What others push
+ * after that comes with a wake of somebody idle.
+ *
  * For that, and for workers that are all busy while one of them is lost to a
  * long-running actor, others hand over its ring: each of them before it parks,
- * and, for deadlines that have come, every now and then.  Going idle is: set the
+ * and every now and then for deadlines that have come, and if it has not been
+ * handed over since the last such look.  Going idle is: set the
  * idle bit, full barrier, look at the rings; staging is: publish, full barrier
  * (S), look at the idle mask.  One of the two sees the other.
  */
@@ -33,6 +40,7 @@
 #include "idle.h"
 
 #define POLL_AGE	16
+#define IO_AGE		64
 #define STAGED_AGE	256
 
 /* The slice that a resume may take before we look again, in ns. */
@@ -44,6 +52,7 @@ static void settle(struct kring *r)
 	if (kring_staged(r))
 		return;
 	r->polls_staged = false;
+	r->ios_staged = false;
 	r->age = 0;
 	if (r->pending_min == ROOST_NO_DEADLINE)
 		return;
@@ -88,15 +97,21 @@ static bool make_room(struct worker *w)
 	return true;
 }
 
-struct roost_sqe *kring_stage(struct worker *w)
+struct roost_sqe *kring_place(struct worker *w)
 {
 	struct kring *r = ring_of(w);
-	struct roost_sqe *sqe;
 
 	if (unlikely(kring_staged(r) > r->k.sq_mask) && !make_room(w))
 		return NULL;
-	sqe = &r->k.sq[r->sq_tail & r->k.sq_mask];
-	memset(sqe, 0, sizeof(*sqe));
+	return &r->k.sq[r->sq_tail & r->k.sq_mask];
+}
+
+struct roost_sqe *kring_stage(struct worker *w)
+{
+	struct roost_sqe *sqe = kring_place(w);
+
+	if (sqe)
+		memset(sqe, 0, sizeof(*sqe));
 	return sqe;
 }
 
@@ -132,30 +147,60 @@ void kring_flush(struct worker *w)
 	}
 }
 
+/* Is the oldest staged entry too old?  @io: there is I/O to be carried out. */
+static bool too_old(const struct kring *r, bool io)
+{
+	return r->age >= STAGED_AGE || (io && r->age >= IO_AGE) ||
+	       (r->polls_staged && r->age >= POLL_AGE);
+}
+
+/* Is this worker about to take the last actor while somebody is idle? */
+static bool last_for_idle(struct runtime *rt)
+{
+	if (rt->nr_workers == 1)
+		return false;
+	atomic_thread_fence(memory_order_seq_cst); /* (S) */
+	return runq_length(rt->runq) <= 1 && idle_any(rt);
+}
+
+/* A call even if nothing is staged: it carries out what is ready. */
+static void enter_once(struct worker *w)
+{
+	uint32_t outcome;
+
+	if (kring_enter(w, 0, 0, &outcome) >= 0 && outcome & ROOST_OUT_CQ_FULL)
+		kring_stash(w);
+	ring_of(w)->age = 0;
+}
+
 void kring_flush_due(struct worker *w)
 {
 	struct kring *r = ring_of(w);
+	struct runtime *rt = w->rt;
 	uint32_t staged = kring_staged(r);
+	/* Relaxed: only a reason to call sooner. */
+	bool ready = shared_relaxed(&rt->control->io_ready);
 
 	if (likely(!staged)) {
 		/* A sibling may have handed over what it was set for. */
 		if (unlikely(r->pending_min != ROOST_NO_DEADLINE))
 			settle(r);
-		return;
+		if (likely(!ready))
+			return;
 	}
+	if (!runq_length(rt->runq))
+		return;
 	r->age++;
-	atomic_thread_fence(memory_order_seq_cst); /* (S) */
-	if ((r->polls_staged && r->age >= POLL_AGE) || r->age >= STAGED_AGE ||
-	    staged > KRING_SQ_ENTRIES / 2 ||
-	    (w->rt->nr_workers > 1 && runq_length(w->rt->runq) <= 1 &&
-	     idle_any(w->rt)) ||
+	if (too_old(r, ready || r->ios_staged) || staged > KRING_SQ_ENTRIES / 2 ||
+	    last_for_idle(rt) ||
 	    (r->pending_min != ROOST_NO_DEADLINE &&
-	     r->pending_min <= roost_now() + SLICE_NS))
+	     r->pending_min <= roost_now() + SLICE_NS)) {
+		enter_once(w);
 		kring_flush(w);
+	}
 }
 
-/* Hand over a sibling's ring, as far as its CQ allows. */
-static void hand_over(struct worker *w, struct kring *r)
+int kring_hand_over(struct worker *w, struct kring *r)
 {
 	uint32_t tail = shared_acquire(&r->k.page->sq_tail);
 	struct roost_enter e = {
@@ -163,33 +208,51 @@ static void hand_over(struct worker *w, struct kring *r)
 	};
 
 	if (!e.to_submit || e.to_submit > r->k.sq_mask + 1)
-		return;
+		return 0;
 	stat_add(&w->stats.enters, 1);
-	kapi_enter(&r->k, &e);
+	return kapi_enter(&r->k, &e);
+}
+
+/*
+ * Has nobody handed over anything of @r since this was last asked?  Several
+ * workers ask, and then it only means less: a surplus call.
+ */
+static bool stuck(struct kring *r)
+{
+	uint32_t head = shared_relaxed(&r->k.page->sq_head);
+	uint32_t before = atomic_load_explicit(&r->looked_at,
+					       memory_order_relaxed);
+
+	atomic_store_explicit(&r->looked_at, head, memory_order_relaxed);
+	return before == head && head != shared_relaxed(&r->k.page->sq_tail);
+}
+
+/* Is a deadline among what is staged in @r that has come? */
+static bool overdue(struct kring *r, uint64_t *now)
+{
+	uint64_t pending = atomic_load_explicit(
+		(_Atomic uint64_t *)&r->k.page->pending_min,
+		memory_order_relaxed);
+
+	if (pending == ROOST_NO_DEADLINE)
+		return false;
+	if (!*now)
+		*now = roost_now();
+	return pending <= *now;
 }
 
 void kring_hand_over_for(struct worker *w, bool all)
 {
 	struct runtime *rt = w->rt;
-	uint64_t pending, now = 0;
 	struct kring *r;
 	unsigned int i;
+	uint64_t now = 0;
 
 	for (i = 0; i < rt->nr_workers; i++) {
 		r = ring_of(&rt->workers[i]);
 		if (i == w->index)
 			continue;
-		if (!all) {
-			pending = atomic_load_explicit(
-				(_Atomic uint64_t *)&r->k.page->pending_min,
-				memory_order_relaxed);
-			if (pending == ROOST_NO_DEADLINE)
-				continue;
-			if (!now)
-				now = roost_now();
-			if (pending > now)
-				continue;
-		}
-		hand_over(w, r);
+		if (all || stuck(r) || overdue(r, &now))
+			kring_hand_over(w, r);
 	}
 }

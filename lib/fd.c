@@ -229,6 +229,47 @@ void fd_ready_reset(struct fd *f)
 	spin_unlock(&f->lock);
 }
 
+/* Files that I/O in the ring has made known to the backend */
+
+/* The number means another file from now on.  Under the lock. */
+static void next_file(struct fd *f, uint32_t flags)
+{
+	uint64_t file = fd_ring_file(fd_ring_load(f)) + 1;
+
+	atomic_store_explicit(&f->ring, file << 32 | flags,
+			      memory_order_relaxed);
+	atomic_store_explicit(&f->filled, false, memory_order_relaxed);
+}
+
+/*
+ * Under the lock, so that either fd_forget() finds the mark and lets the file
+ * go, or this finds that it is not managed any more.
+ */
+uint64_t fd_ring_begin(struct fd *f)
+{
+	struct runtime *rt = runtime_self();
+	uint64_t ring;
+
+	spin_lock(&f->lock);
+	ring = fd_ring_load(f);
+	if (f->managed && !(ring & FD_RING_OFF) &&
+	    (uint32_t)f->number < rt->ring_files) {
+		ring |= FD_RING_ON;
+		atomic_store_explicit(&f->ring, ring, memory_order_relaxed);
+	}
+	spin_unlock(&f->lock);
+	return ring;
+}
+
+void fd_ring_refused(struct fd *f, uint64_t ring)
+{
+	spin_lock(&f->lock);
+	if (fd_ring_file(fd_ring_load(f)) == fd_ring_file(ring))
+		atomic_store_explicit(&f->ring, ring | FD_RING_OFF,
+				      memory_order_relaxed);
+	spin_unlock(&f->lock);
+}
+
 /* Delivery */
 
 static void unqueue(struct fd_waiter *w)
@@ -349,6 +390,26 @@ static void disarm(struct runtime *rt, struct fd *f)
 	f->armed = false;
 }
 
+/* Staged; the caller sees that it is handed over. */
+static bool let_go(struct runtime *rt, struct fd *f)
+{
+	if (!(fd_ring_load(f) & FD_RING_ON))
+		return false;
+	rt->backend->file_remove(worker_self(), f);
+	return true;
+}
+
+/* All that the backend has of the file, in one hand-over. */
+static void disarm_and_let_go(struct runtime *rt, struct fd *f)
+{
+	bool staged = let_go(rt, f);
+
+	if (f->armed)
+		disarm(rt, f);
+	else if (staged)
+		rt->backend->flush(worker_self());
+}
+
 static void set_kind(struct fd *f, uint32_t kind)
 {
 	f->managed = kind & FD_MANAGED;
@@ -361,8 +422,9 @@ void fd_manage(struct fd *f, uint32_t kind)
 	struct runtime *rt = runtime_self();
 
 	spin_lock(&f->lock);
-	disarm(rt, f);
+	disarm_and_let_go(rt, f);
 	set_kind(f, kind);
+	next_file(f, 0);
 	deliver(rt, f, start_over(f), 0, -ECANCELED);
 }
 
@@ -378,6 +440,10 @@ int fd_adopt(struct fd *f, uint32_t kind)
 		deliver(rt, f, add_events(f, 0), 0, err);
 		return err;
 	}
+	/* An operation in flight finds the mark and begins anew. */
+	if (let_go(rt, f))
+		rt->backend->flush(worker_self());
+	next_file(f, f->managed ? FD_RING_AGAIN : 0);
 	set_kind(f, kind);
 	start_over(f);
 	spin_unlock(&f->lock);
@@ -389,8 +455,9 @@ void fd_forget(struct fd *f)
 	struct runtime *rt = runtime_self();
 
 	spin_lock(&f->lock);
-	disarm(rt, f);
+	disarm_and_let_go(rt, f);
 	set_kind(f, 0);
+	next_file(f, 0);
 	deliver(rt, f, add_events(f, 0), 0, -ECANCELED);
 }
 

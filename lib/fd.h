@@ -43,6 +43,14 @@ struct runtime;
 #define FD_READY_BITS	0xffffU
 #define FD_READY_TICK	0x10000U
 
+/*
+ * struct fd.ring: the file's number among those that this descriptor number has
+ * meant, in the high half word; below it, what I/O in the ring knows of it.
+ */
+#define FD_RING_ON	(1U << 0)	/* the backend may hold it under this number */
+#define FD_RING_OFF	(1U << 1)	/* the backend does not take this file */
+#define FD_RING_AGAIN	(1U << 2)	/* managed anew while it was: perhaps the same */
+
 /* In fd_waiter.got only: woken without a reason, look. */
 #define FD_HINT		(1 << 30)
 
@@ -53,14 +61,16 @@ struct runtime;
  * @number:	constant
  * @sequence:	of the newest arm or disarm, starts at 0
  * @events:	POLL* bits that the backend is to watch for
- * @armed:	the backend watches
- * @managed:	see above
  * @worker:	kernel backend: index of the worker whose ring has the poll;
  *		futex backend: 1 if the number should be in the epoll set
- * @streak:	I/O calls since one had to wait
+ * @armed:	the backend watches
+ * @managed:	see above
  * @kind:	FD_* bits; written under @lock, read without
+ * @streak:	I/O calls since one had to wait
+ * @filled:	the last receive through the ring filled its buffer
  * @ready:	events seen and not yet used up
  * @waiters:	struct fd_waiter list
+ * @ring:	see above; written under @lock, read without
  */
 struct fd {
 	struct spin lock;
@@ -68,13 +78,15 @@ struct fd {
 	int number;
 	uint32_t sequence;
 	uint32_t events;
+	uint16_t worker;
 	bool armed;
 	bool managed;
-	uint32_t worker;
 	_Atomic uint32_t kind;
+	_Atomic uint16_t streak;
+	_Atomic bool filled;
 	_Atomic uint64_t ready;
 	struct list_head waiters;
-	_Atomic uint32_t streak;
+	_Atomic uint64_t ring;
 } __attribute__((aligned(64)));
 
 /**
@@ -187,6 +199,43 @@ void fd_forget(struct fd *f);
 static inline void fd_distrust_short(struct fd *f)
 {
 	atomic_fetch_and_explicit(&f->kind, ~FD_STREAM, memory_order_relaxed);
+}
+
+static inline uint64_t fd_ring_load(struct fd *f)
+{
+	/* An older file's number is refused by the backend, so relaxed will do. */
+	return atomic_load_explicit(&f->ring, memory_order_relaxed);
+}
+
+static inline uint32_t fd_ring_file(uint64_t ring)
+{
+	return (uint32_t)(ring >> 32);
+}
+
+/* May I/O go through the ring, with fd_ring_file(@ring)? */
+static inline bool fd_ring_is_on(uint64_t ring)
+{
+	return (ring & (FD_RING_ON | FD_RING_OFF)) == FD_RING_ON;
+}
+
+/*
+ * fd_ring_begin() - I/O through the ring is about to begin on a socket
+ *
+ * From here on the file is let go by fd_forget() and the like.  Return: the new
+ * @f->ring; not fd_ring_is_on() if it cannot be.
+ */
+uint64_t fd_ring_begin(struct fd *f);
+
+/** fd_ring_refused() - the backend has refused the file of @ring */
+void fd_ring_refused(struct fd *f, uint64_t ring);
+
+/* Does @f still mean the file that it meant when its ring word was @ring? */
+static inline bool fd_ring_same_file(struct fd *f, uint64_t ring)
+{
+	uint64_t now = fd_ring_load(f);
+	uint32_t steps = fd_ring_file(now) - fd_ring_file(ring);
+
+	return !steps || (steps == 1 && now & FD_RING_AGAIN);
 }
 
 /*

@@ -24,6 +24,9 @@
  * the call would not have said EAGAIN.  Else they stay, so what is hung up is
  * always tried and never waited for.
  *
+ * Where the backend has I/O in the ring, sockets are used through that if it
+ * suits: see io_ring.c.
+ *
  * ALL OTHERS are tried in the way that cannot block: as a socket; as a file
  * with RWF_NOWAIT; or, where the file knows no such thing, after poll(2) has
  * said that it is ready, and then no more than PIPE_BUF is written, which a
@@ -61,10 +64,10 @@ int io_enter(int number, struct fd **fd)
 void io_done(struct fd *f)
 {
 	/* Only a measure: actors that share the file may miscount. */
-	uint32_t streak = atomic_load_explicit(&f->streak,
-					       memory_order_relaxed) + 1;
+	unsigned int streak = atomic_load_explicit(&f->streak,
+						   memory_order_relaxed) + 1U;
 
-	atomic_store_explicit(&f->streak, streak % STREAK_MAX,
+	atomic_store_explicit(&f->streak, (uint16_t)(streak % STREAK_MAX),
 			      memory_order_relaxed);
 	if (unlikely(streak == STREAK_MAX))
 		roost_yield();
@@ -94,7 +97,7 @@ static bool drained(uint32_t kind, const struct io *io, uint64_t before,
 	       !(before & (POLLHUP | POLLERR | POLLRDHUP | POLLPRI));
 }
 
-static ssize_t attempt(int number, uint32_t kind, const struct io *io)
+ssize_t io_attempt(int number, uint32_t kind, const struct io *io)
 {
 	if (kind & FD_SOCKET)
 		return io->out ?
@@ -122,7 +125,7 @@ static ssize_t managed(struct fd *f, uint32_t kind, const struct io *io,
 	for (;;) {
 		before = fd_ready_load(f);
 		if (before & try || last) {
-			n = attempt(f->number, kind, io);
+			n = io_attempt(f->number, kind, io);
 			if (likely(n != -EAGAIN)) {
 				if (drained(kind, io, before, n))
 					fd_ready_take(f, before,
@@ -194,7 +197,7 @@ static ssize_t attempt_as(enum how *how, int number, const struct io *io)
 	ssize_t n;
 
 	if (*how == AS_SOCKET) {
-		n = attempt(number, FD_SOCKET, io);
+		n = io_attempt(number, FD_SOCKET, io);
 		if (n != -ENOTSOCK || io->socket)
 			return n;
 		*how = AS_FILE;
@@ -258,8 +261,12 @@ static ssize_t unmanaged(struct fd *f, const struct io *io, uint64_t deadline)
 ssize_t io_transfer(struct fd *f, const struct io *io, uint64_t deadline)
 {
 	uint32_t kind = atomic_load_explicit(&f->kind, memory_order_relaxed);
-	ssize_t n;
+	ssize_t n = -EAGAIN;
 
+	if (io_ring_suits(runtime_self(), kind))
+		n = io_ring_transfer(f, kind, io, deadline);
+	if (n != -EAGAIN)
+		return n;
 	n = kind & FD_MANAGED ? managed(f, kind, io, deadline) :
 				unmanaged(f, io, deadline);
 	if (n > 0)

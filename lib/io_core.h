@@ -9,14 +9,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
-struct fd;
+#include "fd.h"
+#include "runtime.h"
 
 /* Any of these makes an attempt worth while. */
 #define IO_TRY_IN	(POLLIN | POLLRDHUP | POLLHUP | POLLERR)
 #define IO_TRY_OUT	(POLLOUT | POLLHUP | POLLERR)
+
+/* Flags that say how to send, and nothing else. */
+#define IO_SENDING	(MSG_MORE | MSG_NOSIGNAL | MSG_DONTROUTE | \
+			 MSG_CONFIRM | MSG_EOR)
 
 /**
  * struct io - one transfer
@@ -59,6 +65,43 @@ ssize_t io_transfer(struct fd *f, const struct io *io, uint64_t deadline);
  */
 ssize_t io_flags(struct fd *f, void *buf, size_t len, int flags, bool out,
 		 uint64_t deadline);
+
+/*
+ * io_attempt() - try once, as a socket or file of @kind, without waiting
+ *
+ * Return: bytes, 0 at the end; -EAGAIN or another -errno.
+ */
+ssize_t io_attempt(int number, uint32_t kind, const struct io *io);
+
+/* Can there be I/O in the ring for a file of @kind? */
+static inline bool io_ring_suits(const struct runtime *rt, uint32_t kind)
+{
+	return kind & FD_SOCKET && rt->ring_ios;
+}
+
+/*
+ * io_ring_transfer() - io_transfer() through the ring
+ * @f:		a socket, io_ring_suits()
+ *
+ * Return: as io_transfer(); -EAGAIN if it cannot be done in this way, and was
+ * not begun.
+ */
+ssize_t io_ring_transfer(struct fd *f, uint32_t kind, const struct io *io,
+			 uint64_t deadline);
+
+/*
+ * io_ring_send_recv() - send the rest of @out, then receive, as one operation
+ * @f:		as above
+ * @ring:	fd_ring_load(@f) as the call began
+ * @done:	bytes of @out sent already, not all; raised by what is sent
+ * @deadline:	set to 0 if it has passed
+ *
+ * Return: bytes received, 0 at the end; -errno of either half; -EAGAIN: go on
+ * without the ring, with what is left of @out and @deadline.
+ */
+ssize_t io_ring_send_recv(struct fd *f, uint64_t ring, const char *out,
+			  size_t out_len, size_t *done, void *in, size_t in_len,
+			  int flags, uint64_t *deadline);
 
 /*
  * io_done() - an attempt has succeeded without a wait

@@ -97,26 +97,21 @@ int kapi_info(int dev, struct roost_info *info, uint64_t features)
 	return 0;
 }
 
-int kapi_domain_create(int dev, uint32_t tick_shift, uint32_t nr_timers,
-		       uint32_t nr_polls, struct kdomain *d)
+int kapi_domain_create(int dev, struct roost_domain_params *p,
+		       struct kdomain *d)
 {
-	struct roost_domain_params p = {
-		.tick_shift = tick_shift,
-		.nr_timers = nr_timers,
-		.nr_polls = nr_polls,
-	};
 	int err;
 
 	memset(d, 0, sizeof(*d));
-	d->fd = call_again(dev, ROOST_IOC_CREATE_DOMAIN, &p);
+	d->fd = call_again(dev, ROOST_IOC_CREATE_DOMAIN, p);
 	if (d->fd < 0) {
 		err = d->fd;
 		d->fd = -1;
 		return err;
 	}
-	d->features = p.features;
-	d->control_size = p.control_size;
-	d->events_size = p.events_size;
+	d->features = p->features;
+	d->control_size = p->control_size;
+	d->events_size = p->events_size;
 	err = map(d->fd, d->control_size, ROOST_OFF_CONTROL, &d->control);
 	if (!err && d->events_size)
 		err = map(d->fd, d->events_size, ROOST_OFF_EVENTS, &d->events);

@@ -76,13 +76,11 @@ int kapi_info(int dev, struct roost_info *info, uint64_t features);
 /**
  * kapi_domain_create() - make a domain and map its pages
  * @dev:	descriptor of the device
- * @tick_shift:	log2 of the tick in ns, 0 for the default
- * @nr_timers:	timer indices wanted
- * @nr_polls:	poll indices wanted
+ * @p:		what is wanted; on success also what the kernel says
  * @d:		filled in; on failure as kapi_domain_destroy() leaves it
  */
-int kapi_domain_create(int dev, uint32_t tick_shift, uint32_t nr_timers,
-		       uint32_t nr_polls, struct kdomain *d);
+int kapi_domain_create(int dev, struct roost_domain_params *p,
+		       struct kdomain *d);
 
 /** kapi_domain_destroy() - unmap and close what there is of a domain */
 void kapi_domain_destroy(struct kdomain *d);

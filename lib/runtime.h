@@ -32,6 +32,8 @@
  * @backend_data: the backend's own
  * @fds:	fd.c's own
  * @slots:	the slot table, constant
+ * @ring_ios:	slots below this may do I/O in the ring; 0: there is none
+ * @ring_files:	descriptor numbers below this may be used there
  * @base:	process-wide index of @slots[0], constant
  * @workers:	all workers, constant while it runs
  * @nr_workers:	how many; final before the first actor runs
@@ -60,6 +62,8 @@ struct runtime {
 	void *backend_data;
 	void *fds;
 	struct slot *slots;
+	uint32_t ring_ios;
+	uint32_t ring_files;
 	uint32_t base;
 	struct worker *workers;
 	unsigned int nr_workers;

@@ -91,6 +91,8 @@ enum slot_effect {
  * @next:	run queue: index of the next slot in it
  * @queued:	ROOST_DEBUG: it is in a run queue
  * @index:	its number in the runtime, constant
+ * @io:		see backend_kernel_io.c
+ * @io_epoch:	the wait for the operation in @io
  * @ctx:	saved context; the worker that runs it
  * @epoch:	of the wait it is in; the actor
  * @fn:		what it runs, NULL once started
@@ -109,6 +111,8 @@ struct slot {
 	_Atomic uint32_t queued;
 	uint32_t index;
 	uint32_t epoch;
+	_Atomic uint64_t io;
+	_Atomic uint32_t io_epoch;
 	struct ctx ctx;
 	roost_fn fn;
 	void *arg;

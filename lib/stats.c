@@ -54,6 +54,8 @@ static void add_counters(struct roost_stats *sum, const struct worker_stats *s)
 	sum->fd_arms += atomic_load_explicit(&s->fd_arms, memory_order_relaxed);
 	sum->fd_events += atomic_load_explicit(&s->fd_events,
 					       memory_order_relaxed);
+	sum->ring_ios += atomic_load_explicit(&s->ring_ios,
+					      memory_order_relaxed);
 }
 
 int roost_stats(struct roost_stats *stats)

@@ -54,30 +54,59 @@ static int retire_expired(struct slot *s)
 	return result_of(outcome);
 }
 
-int wait_park(uint64_t deadline, bool forever)
+static int park(struct worker *w, struct slot *s, uint64_t deadline,
+		enum intent intent)
 {
-	bool endless = forever && deadline == ROOST_FOREVER;
-	struct slot *s = worker_actor();
-
-	/*
-	 * A stop before wait_begin() left no trace in the wait itself; one after
-	 * it has ended the wait, and slot_park() sees that (S0-25).
-	 */
-	if (slot_load(s) & SLOT_STOP) {
-		slot_wait_retire(s);
-		return -ECANCELED;
-	}
-	if (deadline <= ROOST_MAX_DEADLINE) {
-		if (deadline <= roost_now())
-			return retire_expired(s);
-		timer_want(worker_self(), s, deadline);
-	}
+	if (deadline <= ROOST_MAX_DEADLINE)
+		timer_want(w, s, deadline);
 	inject_delay();
-	worker_suspend(endless ? INTENT_PARK_ENDLESS : INTENT_PARK);
+	worker_suspend(intent);
 	inject_delay();
 	if (deadline <= ROOST_MAX_DEADLINE)
 		timer_unwant(s);
 	return result_of(slot_wait_outcome(s));
+}
+
+/*
+ * A stop before wait_begin() left no trace in the wait itself; one after it has
+ * ended the wait, and slot_park() sees that (S0-25).
+ */
+static bool stopped_before(struct slot *s)
+{
+	if (likely(!(slot_load(s) & SLOT_STOP)))
+		return false;
+	slot_wait_retire(s);
+	return true;
+}
+
+int wait_park(uint64_t deadline, bool forever)
+{
+	bool endless = forever && deadline == ROOST_FOREVER;
+	struct worker *w = worker_self();
+	struct slot *s = w->current;
+
+	if (stopped_before(s))
+		return -ECANCELED;
+	if (deadline <= ROOST_MAX_DEADLINE && deadline <= roost_now())
+		return retire_expired(s);
+	return park(w, s, deadline, endless ? INTENT_PARK_ENDLESS : INTENT_PARK);
+}
+
+int wait_park_io(uint64_t deadline)
+{
+	struct worker *w = worker_self();
+	struct slot *s = w->current;
+
+	if (stopped_before(s))
+		return -ECANCELED;
+	return park(w, s, deadline, INTENT_PARK);
+}
+
+void wait_park_firmly(void)
+{
+	inject_delay();
+	worker_suspend(INTENT_PARK);
+	inject_delay();
 }
 
 bool wait_wake(struct runtime *rt, struct wait_ref ref)

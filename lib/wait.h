@@ -49,6 +49,22 @@ struct wait_ref wait_begin(void);
 int wait_park(uint64_t deadline, bool forever);
 
 /**
+ * wait_park_io() - wait_park() for an operation that is in flight
+ * @deadline:	absolute ns, ROOST_FOREVER for none; the clock is not read: one
+ *		that has passed ends the wait soon
+ */
+int wait_park_io(uint64_t deadline);
+
+/**
+ * wait_park_firmly() - sleep until a waker comes
+ *
+ * For what must be waited for: no deadline, and a stop of before wait_begin()
+ * does not count.  One that comes later still ends this wait, so look at the
+ * source and wait again.
+ */
+void wait_park_firmly(void);
+
+/**
  * wait_retire() - end a wait without sleeping
  *
  * Swallows a wake that has landed already (S0-25).

@@ -44,6 +44,7 @@ struct worker_stats {
 	_Atomic uint64_t timers_fired;
 	_Atomic uint64_t fd_arms;		/* fd.c */
 	_Atomic uint64_t fd_events;		/* fd.c */
+	_Atomic uint64_t ring_ios;		/* io_ring.c */
 };
 
 static inline void stat_add(_Atomic uint64_t *counter, uint64_t n)

@@ -76,6 +76,7 @@ int roost_run(const struct roost_config *config, roost_fn root, void *arg);
  * @timers_fired: expiries that ended a wait
  * @fd_arms:	registrations of files
  * @fd_events:	deliveries to files
+ * @ring_ios:	sends and receives made as operations in the ring
  * @busy_ns:	CPU time of the worker threads
  * @idle_mask:	workers idle now
  * @reserved:	zero
@@ -101,7 +102,8 @@ struct roost_stats {
 	uint64_t fd_events;
 	uint64_t busy_ns;
 	uint64_t idle_mask[4];
-	uint64_t reserved[8];
+	uint64_t ring_ios;
+	uint64_t reserved[7];
 };
 
 /**

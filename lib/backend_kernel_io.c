@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * backend_kernel_io.c - receiving and sending as operations in the ring.
+ *
+ * The I/O index is the slot's: an actor has one operation at a time, and does
+ * not return before that one is over, so the slot holds its state.
+ *
+ *	slot.io		high half: the sequence, of which the low bits are
+ *			OP_PENDING from staging to completion, and OP_SENDING as
+ *			the completion has said; low half: the result
+ *	slot.io_epoch	the wait that the completion is to end
+ *
+ * COMPLETION
+ *
+ * The actor writes both and then publishes the entry, so who takes the
+ * completion, on whatever worker, sees them (through the kernel, which reads the
+ * ring with acquire and posts with release).
+ *
+ *	actor				who has the completion
+ *	slot.io = pending, epoch	slot.io = done		[release]
+ *	publish				wake that epoch
+ *	park				  (a compare-and-swap of the state word;
+ *	slot.io done?	[acquire]	   pairs with the actor's look at how its
+ *					   wait ended)
+ *
+ * A completion of another sequence is stale.  Of one sequence there can be two
+ * only if the first says -ECANCELED and the second -ESTALE; so these are put in
+ * by compare-and-swap and all others by a store.
+ *
+ * GIVING UP
+ *
+ * When the deadline or a stop ends the wait, the operation may be anywhere: in
+ * a ring, in the kernel, done.  The actor hands over a CANCEL at once and waits
+ * for the completion again, in a wait of another epoch and until it is there,
+ * whatever stops it: the buffers are the kernel's until then.  Not to sleep over
+ * the completion is store buffering with full barriers:
+ *
+ *	actor				who has the completion
+ *	io_epoch = new			slot.io = done
+ *	full barrier (I)		wake the old epoch: it is over
+ *	slot.io done? no: park		full barrier (I)
+ *					io_epoch changed? wake that
+ *
+ * What the operation has come to wins over deadline and stop: -ECANCELED means
+ * that the kernel has done nothing, so no byte is lost.
+ *
+ * The CANCEL never overtakes its operation: if that is still in the ring of
+ * another worker, that ring is handed over first.  So the completion always
+ * tells how far the operation has come.
+ */
+#include <errno.h>
+
+#include <roost/types.h>
+
+#include "backend_kernel.h"
+#include "fd.h"
+#include "log.h"
+#include "wait.h"
+
+#define OP_PENDING	1U
+#define OP_SENDING	2U
+#define OP_STEP		4U
+
+/* recv(2) and send(2) do no more at a time. */
+#define OP_MAX_BYTES	0x7ffff000U
+
+/**
+ * struct ticket - where an operation was staged
+ * @ring:	in whose ring
+ * @position:	as sq_tail counts
+ */
+struct ticket {
+	struct kring *ring;
+	uint32_t position;
+};
+
+static uint64_t op_load(const struct slot *s)
+{
+	/* Acquire, pairs with kernel_io_complete(). */
+	return atomic_load_explicit(&s->io, memory_order_acquire);
+}
+
+static bool is_pending(uint64_t op)
+{
+	return op >> 32 & OP_PENDING;
+}
+
+static void fill(struct roost_sqe *sqe, const struct io_op *op, uint64_t op_id)
+{
+	static const uint8_t opcodes[] = {
+		[IO_RECV] = ROOST_OP_RECV,
+		[IO_SEND] = ROOST_OP_SEND,
+		[IO_SEND_RECV] = ROOST_OP_SEND_RECV,
+	};
+	bool out = op->kind != IO_RECV;
+
+	*sqe = (struct roost_sqe){
+		.opcode = opcodes[op->kind],
+		.flags = ROOST_SQE_FILE,
+		.fd = op->fd,
+		.op_id = op_id,
+		.addr = (uintptr_t)(out ? op->out : op->in),
+		.addr2 = op->kind == IO_SEND_RECV ? (uintptr_t)op->in : 0,
+		.len = out ? op->out_len : op->in_len,
+		.len2 = op->kind == IO_SEND_RECV ? op->in_len : 0,
+		.msg_flags = (uint32_t)op->flags,
+		.file_seq = op->file,
+	};
+}
+
+/* Stage @op, with a wait open for it.  Return: false if it cannot be. */
+static bool start(struct worker *w, struct slot *s, const struct io_op *op,
+		  struct ticket *ticket)
+{
+	struct kring *r = ring_of(w);
+	struct roost_sqe *sqe = kring_place(w);
+	uint32_t sequence;
+
+	if (!sqe)
+		return false;
+	sequence = (uint32_t)(atomic_load_explicit(&s->io, memory_order_relaxed)
+			      >> 32);
+	sequence = ((sequence & ~(OP_STEP - 1)) + OP_STEP) | OP_PENDING;
+	wait_begin();
+	/* Relaxed and release: published by sq_tail; a completion of the
+	 * operation before that sees the new epoch sees the new sequence. */
+	atomic_store_explicit(&s->io, (uint64_t)sequence << 32,
+			      memory_order_relaxed);
+	atomic_store_explicit(&s->io_epoch, s->epoch, memory_order_release);
+	fill(sqe, op, roost_op_id(s->index, sequence));
+	ticket->ring = r;
+	ticket->position = r->sq_tail;
+	r->ios_staged = true;
+	kring_publish(r);
+	return true;
+}
+
+/* Has the kernel taken it out of its ring? */
+static bool is_consumed(const struct ticket *ticket)
+{
+	uint32_t head = shared_acquire(&ticket->ring->k.page->sq_head);
+
+	return (int32_t)(head - ticket->position) > 0;
+}
+
+/* On return the kernel has the operation; the worker may be another. */
+static void hand_over(const struct ticket *ticket)
+{
+	int err;
+
+	while (!is_consumed(ticket)) {
+		struct worker *w = worker_self();
+
+		if (ticket->ring == ring_of(w)) {
+			kring_flush(w);
+			return;
+		}
+		err = kring_hand_over(w, ticket->ring);
+		if (err < 0 && err != -EINTR)
+			log_fatal("worker %u cannot hand over: error %d",
+				  w->index, -err);
+		/* Its CQ is full: let the scheduler take completions. */
+		if (!is_consumed(ticket))
+			worker_suspend(INTENT_YIELD);
+	}
+}
+
+static void cancel(const struct slot *s)
+{
+	struct worker *w = worker_self();
+	struct roost_sqe *sqe = kring_stage(w);
+
+	if (!sqe)
+		log_fatal("worker %u cannot cancel: the module is gone",
+			  w->index);
+	sqe->opcode = ROOST_OP_CANCEL;
+	sqe->flags = ROOST_SQE_QUIET;
+	sqe->op_id = roost_op_id(s->index, (uint32_t)(op_load(s) >> 32));
+	kring_publish(ring_of(w));
+	kring_flush(w);
+}
+
+/* Until the kernel is done with the buffers. */
+static void wait_for_completion(struct slot *s)
+{
+	while (is_pending(op_load(s))) {
+		wait_begin();
+		atomic_store_explicit(&s->io_epoch, s->epoch,
+				      memory_order_release);
+		/* (I): pairs with the one in wake_later(). */
+		atomic_thread_fence(memory_order_seq_cst);
+		if (is_pending(op_load(s)))
+			wait_park_firmly();
+		else
+			wait_retire();
+	}
+}
+
+static void give_up(struct slot *s, const struct ticket *ticket)
+{
+	hand_over(ticket);
+	if (!is_pending(op_load(s)))
+		return;
+	cancel(s);
+	wait_for_completion(s);
+}
+
+ssize_t kernel_io(struct worker *w, struct io_op *op)
+{
+	struct slot *s = w->current;
+	struct ticket ticket;
+	uint64_t done;
+	int err;
+
+	op->ended = false;
+	op->sending = op->kind == IO_SEND_RECV;
+	if (unlikely(s->index >= w->rt->ring_ios) ||
+	    unlikely(op->out_len > OP_MAX_BYTES) ||
+	    unlikely(op->in_len > OP_MAX_BYTES) ||
+	    unlikely(!start(w, s, op, &ticket)))
+		return -ENOSYS;
+
+	err = wait_park_io(op->deadline);
+	done = op_load(s);
+	if (unlikely(is_pending(done))) {
+		give_up(s, &ticket);
+		done = op_load(s);
+	}
+	/* What was not accepted has not sent anything. */
+	op->sending = op->kind == IO_SEND_RECV &&
+		      (done >> 32 & OP_SENDING || (int32_t)done == -ESTALE ||
+		       (int32_t)done == -EBUSY);
+	if (unlikely((int32_t)done == -ECANCELED && err)) {
+		op->ended = true;
+		return err;
+	}
+	return (int32_t)done;
+}
+
+void kernel_file_remove(struct worker *w, struct fd *f)
+{
+	struct roost_sqe *sqe = kring_stage(w);
+
+	if (!sqe)
+		return;
+	sqe->opcode = ROOST_OP_FILE_REMOVE;
+	sqe->flags = ROOST_SQE_QUIET;
+	sqe->op_id = roost_op_id((uint32_t)f->number,
+				 fd_ring_file(fd_ring_load(f)));
+	kring_publish(ring_of(w));
+}
+
+/* The wait that was to be woken is over.  Is there a later one for @done? */
+static noinline void wake_later(struct runtime *rt, struct slot *s,
+				uint32_t generation, uint32_t epoch,
+				uint64_t done)
+{
+	enum slot_effect effect = SLOT_NO_EFFECT;
+	uint32_t now;
+
+	while (effect == SLOT_NO_EFFECT) {
+		/* (I): pairs with the one in wait_for_completion(). */
+		atomic_thread_fence(memory_order_seq_cst);
+		/* Acquire: with the epoch of the next operation comes its word. */
+		now = atomic_load_explicit(&s->io_epoch, memory_order_acquire);
+		if (now == epoch || op_load(s) != done)
+			return;
+		epoch = now;
+		effect = slot_wake(s, generation, epoch);
+	}
+	if (effect == SLOT_MADE_READY)
+		worker_ready(rt, s, generation);
+}
+
+bool kernel_io_complete(struct worker *w, const struct roost_cqe *cqe)
+{
+	uint32_t index = roost_op_index(cqe->user_data);
+	uint32_t sequence = roost_op_sequence(cqe->user_data);
+	struct runtime *rt = w->rt;
+	uint32_t generation, epoch;
+	enum slot_effect effect;
+	uint64_t pending, done;
+	struct slot *s;
+
+	if (unlikely(index >= rt->ring_ios))
+		return false;
+	s = &rt->slots[index];
+	pending = (uint64_t)sequence << 32;
+	if (unlikely(op_load(s) != pending || !is_pending(pending)))
+		return false;
+	/* The tenant cannot end before it has seen the completion. */
+	generation = slot_word_generation(slot_load(s));
+	epoch = atomic_load_explicit(&s->io_epoch, memory_order_relaxed);
+
+	sequence ^= OP_PENDING;
+	if (cqe->flags & ROOST_CQE_SEND)
+		sequence |= OP_SENDING;
+	done = (uint64_t)sequence << 32 | (uint32_t)cqe->res;
+	/* Release, pairs with op_load(). */
+	if (likely(cqe->res != -ECANCELED && cqe->res != -ESTALE))
+		atomic_store_explicit(&s->io, done, memory_order_release);
+	else if (!atomic_compare_exchange_strong_explicit(&s->io, &pending, done,
+							  memory_order_release,
+							  memory_order_relaxed))
+		return false;
+
+	effect = slot_wake(s, generation, epoch);
+	if (likely(effect == SLOT_MADE_READY))
+		worker_ready(rt, s, generation);
+	else if (effect == SLOT_NO_EFFECT)
+		wake_later(rt, s, generation, epoch, done);
+	return true;
+}
