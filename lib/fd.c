@@ -431,6 +431,7 @@ void fd_manage(struct fd *f, uint32_t kind)
 int fd_adopt(struct fd *f, uint32_t kind)
 {
 	struct runtime *rt = runtime_self();
+	bool staged;
 	int err = 0;
 
 	spin_lock(&f->lock);
@@ -440,10 +441,11 @@ int fd_adopt(struct fd *f, uint32_t kind)
 		deliver(rt, f, add_events(f, 0), 0, err);
 		return err;
 	}
-	/* An operation in flight finds the mark and begins anew. */
-	if (let_go(rt, f))
-		rt->backend->flush(worker_self());
+	staged = let_go(rt, f);
 	next_file(f, f->managed ? FD_RING_AGAIN : 0);
+	/* An operation that this ends finds the mark and begins anew. */
+	if (staged)
+		rt->backend->flush(worker_self());
 	set_kind(f, kind);
 	start_over(f);
 	spin_unlock(&f->lock);
