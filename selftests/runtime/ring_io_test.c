@@ -471,7 +471,7 @@ static void crowd(void)
 	unsigned long gave_up = 0;
 	int i;
 
-	crowd_start(sides, pids, times(30000));
+	crowd_start(sides, pids, times(60000));
 	for (i = 0; i < 2; i++)
 		stoppers[i] = spawn(stopper_main, &keys[i]);
 	for (i = 0; i < 2 * CONNECTIONS; i++) {
