@@ -12,7 +12,6 @@
 
 #include <roost/actor.h>
 
-#include "errno_cell.h"
 #include "inject.h"
 #include "log.h"
 #include "runtime.h"
@@ -37,7 +36,6 @@ static void actor_main(void *arg)
 	roost_fn fn = s->fn;
 
 	ctx_entered(&s->ctx);
-	errno_set(0);
 	s->fn = NULL;
 	fn(s->arg);
 	worker_exit_actor();
@@ -70,6 +68,7 @@ int actor_spawn(struct runtime *rt, roost_fn fn, void *arg, roost_pid *pid)
 	ctx_make(&s->ctx, s->stack.low, rt->stacks.size, actor_main, s);
 	s->fn = fn;
 	s->arg = arg;
+	s->error = 0;
 	spin_lock(&s->lock);
 	s->handles = pid ? 1 : 0;
 	spin_unlock(&s->lock);
@@ -82,11 +81,6 @@ int actor_spawn(struct runtime *rt, roost_fn fn, void *arg, roost_pid *pid)
 	slot_install(s);
 	worker_ready(rt, s, generation);
 	return 0;
-}
-
-bool actor_stillborn(const struct slot *s)
-{
-	return s->fn && (slot_load(s) & SLOT_STOP);
 }
 
 static bool ended(const struct slot *s)

@@ -7,15 +7,19 @@
 
 #include <roost/types.h>
 
+#include "slot.h"
+
 struct runtime;
-struct slot;
 struct worker;
 
 /** actor_spawn() - roost_spawn() for a runtime; any thread of it */
 int actor_spawn(struct runtime *rt, roost_fn fn, void *arg, roost_pid *pid);
 
 /** actor_stillborn() - was @s, just claimed, stopped before it ever ran? */
-bool actor_stillborn(const struct slot *s);
+static inline bool actor_stillborn(const struct slot *s)
+{
+	return s->fn && (slot_load(s) & SLOT_STOP);
+}
 
 /** actor_bury() - scheduler context: @s has left its stack for good */
 void actor_bury(struct worker *w, struct slot *s);

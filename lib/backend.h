@@ -28,6 +28,8 @@ struct runtime;
 struct worker;
 struct wtimer;
 
+#define IO_MAX_BYTES	0x7ffff000U
+
 enum io_kind {
 	IO_RECV,
 	IO_SEND,
@@ -40,11 +42,14 @@ enum io_kind {
  * @fd:		the descriptor number
  * @file:	which file of that number: fd_ring_file()
  * @flags:	MSG_* bits, of the sending for IO_SEND_RECV
- * @out:	what to send
- * @out_len:	bytes
- * @in:		where to receive
- * @in_len:	room there
+ * @buf:	what to send; where to receive, for IO_RECV
+ * @len:	bytes there
+ * @in:		where to receive, for IO_SEND_RECV; else NULL
+ * @in_len:	room there; else 0
  * @deadline:	absolute; in the past: it is tried once, or not at all
+ *
+ * Lengths are at most IO_MAX_BYTES, which is what one call moves.
+ *
  * @ended:	out: the actor gave it up, for the deadline or a stop
  * @sending:	out: of IO_SEND_RECV: the result is that of the sending, not all
  *		was sent and nothing was received
@@ -54,9 +59,9 @@ struct io_op {
 	int fd;
 	uint32_t file;
 	int flags;
-	const void *out;
+	const void *buf;
 	void *in;
-	uint32_t out_len;
+	uint32_t len;
 	uint32_t in_len;
 	uint64_t deadline;
 	bool ended;
@@ -101,9 +106,9 @@ struct io_op {
  *		touched after the return.  Result: bytes, 0 at the end, -errno;
  *		-ETIMEDOUT or -ECANCELED if @op->ended; -ESTALE for an older file;
  *		-ENOSYS if it could not be handed over
- * @file_remove: forget the file that @f->ring names, once it is handed over by
- *		@flush or @fd_disarm; what waits for it ends with -ECANCELED.
- *		Holding @f->lock
+ * @file_remove: forget a file of @number, as fd_ring_file() names it, once it is
+ *		handed over by @flush or @fd_disarm; what waits for it ends with
+ *		-ECANCELED.  Holding the descriptor's lock
  * @fd_disarm:	stop watching; no event with an older @f->sequence is delivered
  *		afterwards.  Holding @f->lock.
  */
@@ -124,7 +129,7 @@ struct backend {
 	void (*timer_arm)(struct worker *w, struct wtimer *t);
 	void (*timer_end)(struct worker *w, struct wtimer *t);
 	ssize_t (*io)(struct worker *w, struct io_op *op);
-	void (*file_remove)(struct worker *w, struct fd *f);
+	void (*file_remove)(struct worker *w, uint32_t number, uint32_t file);
 	int (*fd_arm)(struct worker *w, struct fd *f);
 	void (*fd_disarm)(struct worker *w, struct fd *f);
 };

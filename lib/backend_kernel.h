@@ -45,8 +45,8 @@ struct kbackend {
  * @pending_min: page->pending_min as last written; own thread
  * @polls_staged: a POLL_ADD is published and not handed over; own thread
  * @ios_staged:	the same of an I/O operation
- * @age:	resumes since the last hand-over, with something staged; own thread
- * @looks:	calls of collect(); own thread
+ * @idle_at:	@looks when nothing was to be handed over for the last time
+ * @looks:	calls of collect(), one before each resume; own thread
  * @stash:	completions moved out of a full CQ to be handled later; own thread
  * @stash_count: how many
  * @stash_size:	room
@@ -61,7 +61,7 @@ struct kring {
 	uint64_t pending_min;
 	bool polls_staged;
 	bool ios_staged;
-	uint32_t age;
+	uint32_t idle_at;
 	uint32_t looks;
 	struct roost_cqe *stash;
 	uint32_t stash_count;
@@ -104,7 +104,10 @@ static inline void shared_release(uint32_t *p, uint32_t v)
  *
  * As kring_stage().
  */
-struct roost_sqe *kring_place(struct worker *w);
+static inline struct roost_sqe *kring_place(struct worker *w);
+
+/* Make room in the full ring.  Return: false if that cannot be. */
+bool kring_make_room(struct worker *w);
 
 /**
  * kring_stage() - a zeroed place for one entry
@@ -119,13 +122,27 @@ struct roost_sqe *kring_place(struct worker *w);
 struct roost_sqe *kring_stage(struct worker *w);
 
 /** kring_publish() - the staged entry may be consumed from now on */
-void kring_publish(struct kring *r);
+static inline void kring_publish(struct kring *r)
+{
+	/* Release: the entry and pending_min before the tail; pairs with the
+	 * kernel's acquire of sq_tail. */
+	shared_release(&r->k.page->sq_tail, ++r->sq_tail);
+}
 
 /** kring_staged() - entries published and not consumed */
 static inline uint32_t kring_staged(const struct kring *r)
 {
 	/* Acquire: the place of a consumed entry may be written again. */
 	return r->sq_tail - shared_acquire(&r->k.page->sq_head);
+}
+
+static inline struct roost_sqe *kring_place(struct worker *w)
+{
+	struct kring *r = ring_of(w);
+
+	if (unlikely(kring_staged(r) > r->k.sq_mask) && !kring_make_room(w))
+		return NULL;
+	return &r->k.sq[r->sq_tail & r->k.sq_mask];
 }
 
 /*
@@ -209,9 +226,14 @@ bool kernel_fd_complete(struct worker *w, const struct roost_cqe *cqe);
 /* backend_kernel_io.c */
 
 ssize_t kernel_io(struct worker *w, struct io_op *op);
-void kernel_file_remove(struct worker *w, struct fd *f);
+void kernel_file_remove(struct worker *w, uint32_t number, uint32_t file);
 
-/** kernel_io_complete() - as kernel_timer_complete(), for an I/O operation */
-bool kernel_io_complete(struct worker *w, const struct roost_cqe *cqe);
+/*
+ * kernel_io_complete() - as kernel_timer_complete(), for an I/O operation
+ *
+ * Whom it makes ready it adds to @ready.
+ */
+bool kernel_io_complete(struct worker *w, const struct roost_cqe *cqe,
+			struct runq_batch *ready);
 
 #endif /* ROOST_LIB_BACKEND_KERNEL_H */

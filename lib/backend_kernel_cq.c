@@ -8,9 +8,10 @@
  * the one who failed read a tail that the holder has drained, or the holder's
  * second look sees what the other one saw.
  *
- * The own ring is looked at before each resume, for one load of a line that
- * only the kernel writes.  Those of the others are looked at through the mask
- * in the control page every few resumes, and one by one before a park.
+ * The own ring is looked at before a resume, for one load of a line that only
+ * the kernel writes, but only each COLLECT_EVERY resumes if several actors wait
+ * for theirs.  Those of the others are looked at through the mask in the control
+ * page every LOOK_EVERY resumes, and one by one before a park.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -23,8 +24,9 @@
 #include "log.h"
 
 #define BATCH		64
+/* In calls; each a multiple of the one before it. */
+#define COLLECT_EVERY	4
 #define LOOK_EVERY	8
-/* a multiple of it */
 #define HAND_OVER_EVERY	64
 
 static bool try_claim(struct kring *r)
@@ -82,6 +84,8 @@ static void clear_ready(struct runtime *rt, uint32_t index)
 static unsigned int handle(struct worker *w, const struct roost_cqe *cqe,
 			   unsigned int n)
 {
+	/* Pushed by the scheduler, which wakes nobody for that: see worker.c. */
+	struct runq_batch ready = { 0 };
 	unsigned int i, done = 0;
 	uint64_t now = 0;
 
@@ -97,10 +101,11 @@ static unsigned int handle(struct worker *w, const struct roost_cqe *cqe,
 			done += kernel_fd_complete(w, &cqe[i]);
 			break;
 		case ROOST_CQE_IO:
-			done += kernel_io_complete(w, &cqe[i]);
+			done += kernel_io_complete(w, &cqe[i], &ready);
 			break;
 		}
 	}
+	runq_push_batch(w->rt->runq, &ready);
 	return done;
 }
 
@@ -225,7 +230,7 @@ static unsigned int look_at_ready(struct worker *w)
 	return n;
 }
 
-unsigned int kernel_collect(struct worker *w, bool idle)
+static noinline unsigned int collect(struct worker *w, bool idle)
 {
 	struct kring *r = ring_of(w);
 	unsigned int n = 0;
@@ -237,7 +242,7 @@ unsigned int kernel_collect(struct worker *w, bool idle)
 		if (idle) {
 			kring_hand_over_for(w, true);
 			n += look_at_all(w);
-		} else if (++r->looks % LOOK_EVERY == 0) {
+		} else if (r->looks % LOOK_EVERY == 0) {
 			if (r->looks % HAND_OVER_EVERY == 0)
 				kring_hand_over_for(w, false);
 			n += look_at_ready(w);
@@ -246,4 +251,13 @@ unsigned int kernel_collect(struct worker *w, bool idle)
 	if (!idle)
 		kring_flush_due(w);
 	return n;
+}
+
+unsigned int kernel_collect(struct worker *w, bool idle)
+{
+	/* Not so often while there is a queue anyway. */
+	if (!idle && ++ring_of(w)->looks % COLLECT_EVERY &&
+	    runq_length(w->rt->runq) > 1)
+		return 0;
+	return collect(w, idle);
 }

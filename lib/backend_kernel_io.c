@@ -53,16 +53,12 @@
 #include <roost/types.h>
 
 #include "backend_kernel.h"
-#include "fd.h"
 #include "log.h"
 #include "wait.h"
 
 #define OP_PENDING	1U
 #define OP_SENDING	2U
 #define OP_STEP		4U
-
-/* recv(2) and send(2) do no more at a time. */
-#define OP_MAX_BYTES	0x7ffff000U
 
 /**
  * struct ticket - where an operation was staged
@@ -85,31 +81,30 @@ static bool is_pending(uint64_t op)
 	return op >> 32 & OP_PENDING;
 }
 
-static void fill(struct roost_sqe *sqe, const struct io_op *op, uint64_t op_id)
+static inline void fill(struct roost_sqe *sqe, const struct io_op *op, uint64_t op_id)
 {
 	static const uint8_t opcodes[] = {
 		[IO_RECV] = ROOST_OP_RECV,
 		[IO_SEND] = ROOST_OP_SEND,
 		[IO_SEND_RECV] = ROOST_OP_SEND_RECV,
 	};
-	bool out = op->kind != IO_RECV;
 
 	*sqe = (struct roost_sqe){
 		.opcode = opcodes[op->kind],
 		.flags = ROOST_SQE_FILE,
 		.fd = op->fd,
 		.op_id = op_id,
-		.addr = (uintptr_t)(out ? op->out : op->in),
-		.addr2 = op->kind == IO_SEND_RECV ? (uintptr_t)op->in : 0,
-		.len = out ? op->out_len : op->in_len,
-		.len2 = op->kind == IO_SEND_RECV ? op->in_len : 0,
+		.addr = (uintptr_t)op->buf,
+		.addr2 = (uintptr_t)op->in,
+		.len = op->len,
+		.len2 = op->in_len,
 		.msg_flags = (uint32_t)op->flags,
 		.file_seq = op->file,
 	};
 }
 
 /* Stage @op, with a wait open for it.  Return: false if it cannot be. */
-static bool start(struct worker *w, struct slot *s, const struct io_op *op,
+static inline bool start(struct worker *w, struct slot *s, const struct io_op *op,
 		  struct ticket *ticket)
 {
 	struct kring *r = ring_of(w);
@@ -121,7 +116,7 @@ static bool start(struct worker *w, struct slot *s, const struct io_op *op,
 	sequence = (uint32_t)(atomic_load_explicit(&s->io, memory_order_relaxed)
 			      >> 32);
 	sequence = ((sequence & ~(OP_STEP - 1)) + OP_STEP) | OP_PENDING;
-	wait_begin();
+	slot_wait_begin(s, false);
 	/* Relaxed and release: published by sq_tail; a completion of the
 	 * operation before that sees the new epoch sees the new sequence. */
 	atomic_store_explicit(&s->io, (uint64_t)sequence << 32,
@@ -215,12 +210,10 @@ ssize_t kernel_io(struct worker *w, struct io_op *op)
 	op->ended = false;
 	op->sending = op->kind == IO_SEND_RECV;
 	if (unlikely(s->index >= w->rt->ring_ios) ||
-	    unlikely(op->out_len > OP_MAX_BYTES) ||
-	    unlikely(op->in_len > OP_MAX_BYTES) ||
 	    unlikely(!start(w, s, op, &ticket)))
 		return -ENOSYS;
 
-	err = wait_park_io(op->deadline);
+	err = wait_park_io(w, op->deadline);
 	done = op_load(s);
 	if (unlikely(is_pending(done))) {
 		give_up(s, &ticket);
@@ -237,7 +230,7 @@ ssize_t kernel_io(struct worker *w, struct io_op *op)
 	return (int32_t)done;
 }
 
-void kernel_file_remove(struct worker *w, struct fd *f)
+void kernel_file_remove(struct worker *w, uint32_t number, uint32_t file)
 {
 	struct roost_sqe *sqe = kring_stage(w);
 
@@ -245,8 +238,7 @@ void kernel_file_remove(struct worker *w, struct fd *f)
 		return;
 	sqe->opcode = ROOST_OP_FILE_REMOVE;
 	sqe->flags = ROOST_SQE_QUIET;
-	sqe->op_id = roost_op_id((uint32_t)f->number,
-				 fd_ring_file(fd_ring_load(f)));
+	sqe->op_id = roost_op_id(number, file);
 	kring_publish(ring_of(w));
 }
 
@@ -272,7 +264,8 @@ static noinline void wake_later(struct runtime *rt, struct slot *s,
 		worker_ready(rt, s, generation);
 }
 
-bool kernel_io_complete(struct worker *w, const struct roost_cqe *cqe)
+bool kernel_io_complete(struct worker *w, const struct roost_cqe *cqe,
+			struct runq_batch *ready)
 {
 	uint32_t index = roost_op_index(cqe->user_data);
 	uint32_t sequence = roost_op_sequence(cqe->user_data);
@@ -306,7 +299,7 @@ bool kernel_io_complete(struct worker *w, const struct roost_cqe *cqe)
 
 	effect = slot_wake(s, generation, epoch);
 	if (likely(effect == SLOT_MADE_READY))
-		worker_ready(rt, s, generation);
+		runq_batch_add(rt->runq, ready, s);
 	else if (effect == SLOT_NO_EFFECT)
 		wake_later(rt, s, generation, epoch, done);
 	return true;

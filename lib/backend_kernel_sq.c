@@ -53,7 +53,7 @@ static void settle(struct kring *r)
 		return;
 	r->polls_staged = false;
 	r->ios_staged = false;
-	r->age = 0;
+	r->idle_at = r->looks;
 	if (r->pending_min == ROOST_NO_DEADLINE)
 		return;
 	r->pending_min = ROOST_NO_DEADLINE;
@@ -81,7 +81,7 @@ int kring_enter(struct worker *w, uint32_t flags, uint32_t event,
 	return err < 0 ? err : 0;
 }
 
-static bool make_room(struct worker *w)
+bool kring_make_room(struct worker *w)
 {
 	struct kring *r = ring_of(w);
 	uint32_t outcome;
@@ -97,15 +97,6 @@ static bool make_room(struct worker *w)
 	return true;
 }
 
-struct roost_sqe *kring_place(struct worker *w)
-{
-	struct kring *r = ring_of(w);
-
-	if (unlikely(kring_staged(r) > r->k.sq_mask) && !make_room(w))
-		return NULL;
-	return &r->k.sq[r->sq_tail & r->k.sq_mask];
-}
-
 struct roost_sqe *kring_stage(struct worker *w)
 {
 	struct roost_sqe *sqe = kring_place(w);
@@ -113,13 +104,6 @@ struct roost_sqe *kring_stage(struct worker *w)
 	if (sqe)
 		memset(sqe, 0, sizeof(*sqe));
 	return sqe;
-}
-
-void kring_publish(struct kring *r)
-{
-	/* Release: the entry and pending_min before the tail; pairs with the
-	 * kernel's acquire of sq_tail. */
-	shared_release(&r->k.page->sq_tail, ++r->sq_tail);
 }
 
 void kring_note_deadline(struct kring *r, uint64_t deadline)
@@ -150,8 +134,10 @@ void kring_flush(struct worker *w)
 /* Is the oldest staged entry too old?  @io: there is I/O to be carried out. */
 static bool too_old(const struct kring *r, bool io)
 {
-	return r->age >= STAGED_AGE || (io && r->age >= IO_AGE) ||
-	       (r->polls_staged && r->age >= POLL_AGE);
+	uint32_t age = r->looks - r->idle_at;
+
+	return age >= POLL_AGE && (r->polls_staged || age >= STAGED_AGE ||
+				   (io && age >= IO_AGE));
 }
 
 /* Is this worker about to take the last actor while somebody is idle? */
@@ -170,7 +156,7 @@ static void enter_once(struct worker *w)
 
 	if (kring_enter(w, 0, 0, &outcome) >= 0 && outcome & ROOST_OUT_CQ_FULL)
 		kring_stash(w);
-	ring_of(w)->age = 0;
+	ring_of(w)->idle_at = ring_of(w)->looks;
 }
 
 void kring_flush_due(struct worker *w)
@@ -185,12 +171,13 @@ void kring_flush_due(struct worker *w)
 		/* A sibling may have handed over what it was set for. */
 		if (unlikely(r->pending_min != ROOST_NO_DEADLINE))
 			settle(r);
-		if (likely(!ready))
+		if (likely(!ready)) {
+			r->idle_at = r->looks;
 			return;
+		}
 	}
 	if (!runq_length(rt->runq))
 		return;
-	r->age++;
 	if (too_old(r, ready || r->ios_staged) || staged > KRING_SQ_ENTRIES / 2 ||
 	    last_for_idle(rt) ||
 	    (r->pending_min != ROOST_NO_DEADLINE &&

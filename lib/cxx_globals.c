@@ -2,14 +2,11 @@
 /*
  * cxx_globals.c - the exceptions that an actor has caught and not let go.
  *
- * Weak: there if, and only if, the program has a C++ run-time.  Never inlined,
- * so that no address of a thread's is kept over a switch.
+ * Never inlined, so that no address of a thread's is kept over a switch.
  */
 #include "cxx_globals.h"
 
 #include "compiler.h"
-
-extern struct cxx_globals *__cxa_get_globals(void) __attribute__((weak));
 
 noinline void cxx_globals_take(struct cxx_globals *to)
 {

@@ -10,10 +10,21 @@
 #ifndef ROOST_LIB_CXX_GLOBALS_H
 #define ROOST_LIB_CXX_GLOBALS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 struct cxx_globals {
 	void *caught;
 	unsigned int uncaught;
 };
+
+/* Weak: there if, and only if, the program has a C++ run-time. */
+extern struct cxx_globals *__cxa_get_globals(void) __attribute__((weak));
+
+static inline bool cxx_globals_exist(void)
+{
+	return __cxa_get_globals != NULL;
+}
 
 /* Move the thread's to @to, leaving none. Without C++ there are none. */
 void cxx_globals_take(struct cxx_globals *to);

@@ -6,6 +6,11 @@
 
 #include "compiler.h"
 
+noinline int *errno_place(void)
+{
+	return &errno;
+}
+
 noinline int errno_get(void)
 {
 	return errno;

@@ -8,6 +8,8 @@
 #ifndef ROOST_LIB_ERRNO_CELL_H
 #define ROOST_LIB_ERRNO_CELL_H
 
+/* Where the calling thread has it. */
+int *errno_place(void);
 int errno_get(void);
 void errno_set(int value);
 

@@ -50,8 +50,6 @@
 #include "worker.h"
 
 #define FD_BATCH	16
-#define CHUNK_SHIFT	10
-#define CHUNK_SIZE	(1U << CHUNK_SHIFT)
 
 /*
  * What is set when something happened and nobody says what: both directions are
@@ -59,10 +57,6 @@
  * until EAGAIN.
  */
 #define ANYTHING	(POLLIN | POLLOUT | POLLRDHUP)
-
-struct fd_chunk {
-	struct fd fds[CHUNK_SIZE];
-};
 
 /* Table */
 
@@ -74,7 +68,7 @@ int fd_table_init(struct runtime *rt)
 		return -ENOMEM;
 
 	table->max_fds = rt->config.max_fds;
-	table->nr_chunks = (table->max_fds + CHUNK_SIZE - 1) >> CHUNK_SHIFT;
+	table->nr_chunks = (table->max_fds + FD_CHUNK_SIZE - 1) >> FD_CHUNK_SHIFT;
 	table->chunks = calloc(table->nr_chunks, sizeof(*table->chunks));
 	if (!table->chunks) {
 		free(table);
@@ -109,18 +103,6 @@ void fd_table_fini(struct runtime *rt)
 	free(table);
 }
 
-struct fd *fd_find(struct fd_table *table, unsigned int number)
-{
-	struct fd_chunk *chunk;
-
-	if (number >= table->max_fds)
-		return NULL;
-	/* Acquire, pairs with the release of the one who made it. */
-	chunk = atomic_load_explicit(&table->chunks[number >> CHUNK_SHIFT],
-				     memory_order_acquire);
-	return chunk ? &chunk->fds[number & (CHUNK_SIZE - 1)] : NULL;
-}
-
 /* First touch of a chunk; who loses the race frees its own (S3-44). */
 static struct fd_chunk *chunk_make(struct fd_table *table, unsigned int index)
 {
@@ -131,11 +113,11 @@ static struct fd_chunk *chunk_make(struct fd_table *table, unsigned int index)
 
 	if (!chunk)
 		return NULL;
-	for (i = 0; i < CHUNK_SIZE; i++) {
+	for (i = 0; i < FD_CHUNK_SIZE; i++) {
 		struct fd *f = &chunk->fds[i];
 
 		*f = (struct fd){
-			.number = (int)((index << CHUNK_SHIFT) + i),
+			.number = (int)((index << FD_CHUNK_SHIFT) + i),
 		};
 		spin_init(&f->lock);
 		spin_init(&f->accepting);
@@ -152,17 +134,13 @@ static struct fd_chunk *chunk_make(struct fd_table *table, unsigned int index)
 	return other;
 }
 
-int fd_get(struct fd_table *table, int number, struct fd **fd)
+int fd_get_slow(struct fd_table *table, int number, struct fd **fd)
 {
 	if (number < 0)
 		return -EBADF;
 	if ((unsigned int)number >= table->max_fds)
 		return -EMFILE;
-
-	*fd = fd_find(table, (unsigned int)number);
-	if (likely(*fd))
-		return 0;
-	if (!chunk_make(table, (unsigned int)number >> CHUNK_SHIFT))
+	if (!chunk_make(table, (unsigned int)number >> FD_CHUNK_SHIFT))
 		return -ENOMEM;
 	*fd = fd_find(table, (unsigned int)number);
 	return 0;
@@ -390,19 +368,27 @@ static void disarm(struct runtime *rt, struct fd *f)
 	f->armed = false;
 }
 
-/* Staged; the caller sees that it is handed over. */
-static bool let_go(struct runtime *rt, struct fd *f)
+/*
+ * The number means another file now.  What the backend has of the old one is
+ * staged to be let go, and the caller sees that it is handed over.  Others may
+ * do so at once, and end operations: these find the number moved on already.
+ */
+static bool let_go(struct runtime *rt, struct fd *f, uint32_t flags)
 {
-	if (!(fd_ring_load(f) & FD_RING_ON))
+	uint64_t ring = fd_ring_load(f);
+
+	next_file(f, flags);
+	if (!(ring & FD_RING_ON))
 		return false;
-	rt->backend->file_remove(worker_self(), f);
+	rt->backend->file_remove(worker_self(), (uint32_t)f->number,
+				 fd_ring_file(ring));
 	return true;
 }
 
 /* All that the backend has of the file, in one hand-over. */
 static void disarm_and_let_go(struct runtime *rt, struct fd *f)
 {
-	bool staged = let_go(rt, f);
+	bool staged = let_go(rt, f, 0);
 
 	if (f->armed)
 		disarm(rt, f);
@@ -424,14 +410,12 @@ void fd_manage(struct fd *f, uint32_t kind)
 	spin_lock(&f->lock);
 	disarm_and_let_go(rt, f);
 	set_kind(f, kind);
-	next_file(f, 0);
 	deliver(rt, f, start_over(f), 0, -ECANCELED);
 }
 
 int fd_adopt(struct fd *f, uint32_t kind)
 {
 	struct runtime *rt = runtime_self();
-	bool staged;
 	int err = 0;
 
 	spin_lock(&f->lock);
@@ -441,10 +425,8 @@ int fd_adopt(struct fd *f, uint32_t kind)
 		deliver(rt, f, add_events(f, 0), 0, err);
 		return err;
 	}
-	staged = let_go(rt, f);
-	next_file(f, f->managed ? FD_RING_AGAIN : 0);
 	/* An operation that this ends finds the mark and begins anew. */
-	if (staged)
+	if (let_go(rt, f, f->managed ? FD_RING_AGAIN : 0))
 		rt->backend->flush(worker_self());
 	set_kind(f, kind);
 	start_over(f);
@@ -459,7 +441,6 @@ void fd_forget(struct fd *f)
 	spin_lock(&f->lock);
 	disarm_and_let_go(rt, f);
 	set_kind(f, 0);
-	next_file(f, 0);
 	deliver(rt, f, add_events(f, 0), 0, -ECANCELED);
 }
 

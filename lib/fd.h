@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "compiler.h"
 #include "list.h"
 #include "spin.h"
 #include "wait.h"
@@ -155,12 +156,32 @@ int fd_table_init(struct runtime *rt);
 /** fd_table_fini() - undo it, after the backend has ended */
 void fd_table_fini(struct runtime *rt);
 
+#define FD_CHUNK_SHIFT	10
+#define FD_CHUNK_SIZE	(1U << FD_CHUNK_SHIFT)
+
+struct fd_chunk {
+	struct fd fds[FD_CHUNK_SIZE];
+};
+
 /*
  * fd_find() - the state of a number that was used before
  *
  * Any thread.  Return: NULL if no actor ever touched it.
  */
-struct fd *fd_find(struct fd_table *table, unsigned int number);
+static inline struct fd *fd_find(struct fd_table *table, unsigned int number)
+{
+	struct fd_chunk *chunk;
+
+	if (number >= table->max_fds)
+		return NULL;
+	/* Acquire, pairs with the release of the one who made it. */
+	chunk = atomic_load_explicit(&table->chunks[number >> FD_CHUNK_SHIFT],
+				     memory_order_acquire);
+	return chunk ? &chunk->fds[number & (FD_CHUNK_SIZE - 1)] : NULL;
+}
+
+/* fd_get() for what fd_find() does not find. */
+int fd_get_slow(struct fd_table *table, int number, struct fd **fd);
 
 /*
  * fd_get() - the state of a number, made if need be
@@ -168,7 +189,11 @@ struct fd *fd_find(struct fd_table *table, unsigned int number);
  *
  * Return: 0; -EBADF if negative; -EMFILE if not below max_fds; -ENOMEM.
  */
-int fd_get(struct fd_table *table, int number, struct fd **fd);
+static inline int fd_get(struct fd_table *table, int number, struct fd **fd)
+{
+	*fd = fd_find(table, (unsigned int)number);
+	return likely(*fd) ? 0 : fd_get_slow(table, number, fd);
+}
 
 /**
  * fd_manage() - start over with a number that has just come from the kernel

@@ -54,11 +54,11 @@ bool idle_take(struct runtime *rt, unsigned int index)
 	return true;
 }
 
-bool idle_any(struct runtime *rt)
+bool idle_any_beyond(struct runtime *rt)
 {
 	unsigned int i;
 
-	for (i = 0; i < mask_words(rt); i++)
+	for (i = 1; i < mask_words(rt); i++)
 		if (atomic_load_explicit(control_idle(rt, i),
 					 memory_order_relaxed))
 			return true;

@@ -7,8 +7,7 @@
 
 #include <stdbool.h>
 
-struct runtime;
-struct worker;
+#include "runtime.h"
 
 /** idle_set() - publish @w as idle; a full barrier before what is read next */
 void idle_set(struct worker *w);
@@ -28,8 +27,15 @@ void idle_clear(struct worker *w);
  */
 bool idle_take(struct runtime *rt, unsigned int index);
 
+/* idle_any() among the workers from 64 on. */
+bool idle_any_beyond(struct runtime *rt);
+
 /** idle_any() - is a worker idle?  Relaxed. */
-bool idle_any(struct runtime *rt);
+static inline bool idle_any(struct runtime *rt)
+{
+	return atomic_load_explicit(control_idle(rt, 0), memory_order_relaxed) ||
+	       (unlikely(rt->nr_workers > 64) && idle_any_beyond(rt));
+}
 
 /** idle_all() - are all workers idle? */
 bool idle_all(struct runtime *rt);

@@ -52,15 +52,6 @@
 /* How long to leave alone a file that is ready and gives nothing. */
 #define PAUSE_NS	ROOST_MSEC(5)
 
-int io_enter(int number, struct fd **fd)
-{
-	if (!worker_actor())
-		return -EPERM;
-	if (roost_stopped())
-		return -ECANCELED;
-	return fd_get(runtime_self()->fds, number, fd);
-}
-
 void io_done(struct fd *f)
 {
 	/* Only a measure: actors that share the file may miscount. */
@@ -261,10 +252,11 @@ static ssize_t unmanaged(struct fd *f, const struct io *io, uint64_t deadline)
 ssize_t io_transfer(struct fd *f, const struct io *io, uint64_t deadline)
 {
 	uint32_t kind = atomic_load_explicit(&f->kind, memory_order_relaxed);
+	struct worker *w = worker_self();
 	ssize_t n = -EAGAIN;
 
-	if (io_ring_suits(runtime_self(), kind))
-		n = io_ring_transfer(f, kind, io, deadline);
+	if (io_ring_suits(w->rt, kind))
+		n = io_ring_transfer(w, f, kind, io, deadline);
 	if (n != -EAGAIN)
 		return n;
 	n = kind & FD_MANAGED ? managed(f, kind, io, deadline) :

@@ -5,6 +5,7 @@
 #ifndef ROOST_LIB_IO_CORE_H
 #define ROOST_LIB_IO_CORE_H
 
+#include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,14 +44,27 @@ struct io {
 };
 
 /**
- * io_enter() - what each call on a descriptor begins with
+ * io_enter_on() - what each call on a descriptor begins with
+ * @w:		worker_self()
  * @number:	the descriptor
  * @fd:		its state goes here
  *
  * Return: 0; -EPERM outside of an actor; -ECANCELED if it was stopped; or what
  * fd_get() says.
  */
-int io_enter(int number, struct fd **fd);
+static inline int io_enter_on(struct worker *w, int number, struct fd **fd)
+{
+	if (unlikely(!w || !w->current))
+		return -EPERM;
+	if (unlikely(slot_load(w->current) & SLOT_STOP))
+		return -ECANCELED;
+	return fd_get(w->rt->fds, number, fd);
+}
+
+static inline int io_enter(int number, struct fd **fd)
+{
+	return io_enter_on(worker_self(), number, fd);
+}
 
 /*
  * io_transfer() - try, wait, try again
@@ -81,27 +95,45 @@ static inline bool io_ring_suits(const struct runtime *rt, uint32_t kind)
 
 /*
  * io_ring_transfer() - io_transfer() through the ring
+ * @w:		the calling worker
  * @f:		a socket, io_ring_suits()
  *
  * Return: as io_transfer(); -EAGAIN if it cannot be done in this way, and was
  * not begun.
  */
-ssize_t io_ring_transfer(struct fd *f, uint32_t kind, const struct io *io,
-			 uint64_t deadline);
+ssize_t io_ring_transfer(struct worker *w, struct fd *f, uint32_t kind,
+			 const struct io *io, uint64_t deadline);
+
+/* Carry out @op on the calling worker @w; see struct backend. */
+static inline ssize_t io_ring_op(struct worker *w, struct io_op *op)
+{
+	stat_add(&w->stats.ring_ios, 1);
+	return w->rt->backend->io(w, op);
+}
+
+/* A receive through the ring had room for @len and has brought @n. */
+static inline void io_ring_note(struct fd *f, ssize_t n, size_t len)
+{
+	bool filled = n > 0 && (size_t)n == len;
+
+	if (atomic_load_explicit(&f->filled, memory_order_relaxed) != filled)
+		atomic_store_explicit(&f->filled, filled, memory_order_relaxed);
+}
 
 /*
- * io_ring_send_recv() - send the rest of @out, then receive, as one operation
+ * io_ring_send_recv() - an IO_SEND_RECV did not go straight through
  * @f:		as above
- * @ring:	fd_ring_load(@f) as the call began
- * @done:	bytes of @out sent already, not all; raised by what is sent
+ * @ring:	with which it was begun
+ * @op:		it
+ * @n:		its result
+ * @done:	0; raised by what was sent, and what is sent further
  * @deadline:	set to 0 if it has passed
  *
  * Return: bytes received, 0 at the end; -errno of either half; -EAGAIN: go on
- * without the ring, with what is left of @out and @deadline.
+ * without the ring, with what is left to be sent and @deadline.
  */
-ssize_t io_ring_send_recv(struct fd *f, uint64_t ring, const char *out,
-			  size_t out_len, size_t *done, void *in, size_t in_len,
-			  int flags, uint64_t *deadline);
+ssize_t io_ring_send_recv(struct fd *f, uint64_t ring, struct io_op *op,
+			  ssize_t n, size_t *done, uint64_t *deadline);
 
 /*
  * io_done() - an attempt has succeeded without a wait

@@ -38,12 +38,9 @@
 #include "io_core.h"
 #include "runtime.h"
 
-/* More at a time than the kernel moves; a result is never above it. */
-#define RING_MAX	0x7ffff000U
-
 static uint32_t length(size_t len)
 {
-	return len < RING_MAX ? (uint32_t)len : RING_MAX;
+	return len < IO_MAX_BYTES ? (uint32_t)len : IO_MAX_BYTES;
 }
 
 /*
@@ -61,6 +58,16 @@ static bool is_refusal(int err)
 	default:
 		return false;
 	}
+}
+
+static void only_receive(struct io_op *op)
+{
+	op->kind = IO_RECV;
+	op->flags = 0;
+	op->buf = op->in;
+	op->len = op->in_len;
+	op->in = NULL;
+	op->in_len = 0;
 }
 
 /*
@@ -84,7 +91,7 @@ static ssize_t failed(struct fd *f, uint64_t ring, struct io_op *op, ssize_t n,
 		*again = fd_ring_file(fd_ring_load(f)) != fd_ring_file(ring) &&
 			 fd_ring_same_file(f, ring);
 		if (*again && sent_all)
-			op->kind = IO_RECV;
+			only_receive(op);
 		return -ECANCELED;
 	}
 	if (sent_all || !is_refusal((int)n))
@@ -93,32 +100,44 @@ static ssize_t failed(struct fd *f, uint64_t ring, struct io_op *op, ssize_t n,
 	return -EAGAIN;
 }
 
-/* Carry out @op.  Return: -EAGAIN if the ring is not for this file. */
-static ssize_t carry_out(struct fd *f, struct io_op *op)
+/* Let @op mean @f as it is now.  Return: false if the ring is not for it. */
+static bool name_file(struct fd *f, struct io_op *op, uint64_t *ring)
 {
-	struct worker *w;
-	uint64_t ring;
-	bool again;
-	ssize_t n;
+	*ring = fd_ring_load(f);
+	if (unlikely(!fd_ring_is_on(*ring)))
+		*ring = fd_ring_begin(f);
+	op->fd = f->number;
+	op->file = fd_ring_file(*ring);
+	return fd_ring_is_on(*ring);
+}
 
-	do {
-		ring = fd_ring_load(f);
-		if (unlikely(!fd_ring_is_on(ring))) {
-			ring = fd_ring_begin(f);
-			if (!fd_ring_is_on(ring))
-				return -EAGAIN;
-		}
-		op->fd = f->number;
-		op->file = fd_ring_file(ring);
-		w = worker_self();
-		stat_add(&w->stats.ring_ios, 1);
-		n = w->rt->backend->io(w, op);
-		if (likely(n >= 0))
-			return n;
+/*
+ * @op has come to @n with @ring.  Return: the result, perhaps after further
+ * tries; -EAGAIN to do it without the ring.
+ */
+static ssize_t carry_on(struct fd *f, uint64_t ring, struct io_op *op, ssize_t n)
+{
+	bool again;
+
+	while (unlikely(n < 0)) {
 		again = false;
 		n = failed(f, ring, op, n, &again);
-	} while (again);
+		if (!again)
+			break;
+		if (!name_file(f, op, &ring))
+			return -EAGAIN;
+		n = io_ring_op(worker_self(), op);
+	}
 	return n;
+}
+
+static ssize_t carry_out(struct fd *f, struct io_op *op)
+{
+	uint64_t ring;
+
+	if (!name_file(f, op, &ring))
+		return -EAGAIN;
+	return carry_on(f, ring, op, io_ring_op(worker_self(), op));
 }
 
 /* As in io.c, the deadline ends the waiting and a last try follows. */
@@ -129,23 +148,15 @@ static ssize_t last_try(struct fd *f, uint32_t kind, const struct io *io)
 	return n == -EAGAIN ? -ETIMEDOUT : n;
 }
 
-static void note_filled(struct fd *f, ssize_t n, size_t len)
-{
-	bool filled = n > 0 && (size_t)n == len;
-
-	if (atomic_load_explicit(&f->filled, memory_order_relaxed) != filled)
-		atomic_store_explicit(&f->filled, filled, memory_order_relaxed);
-}
-
-static bool try_first(struct fd *f, const struct io *io)
+static bool try_first(struct worker *w, struct fd *f, const struct io *io)
 {
 	if (io->out)
-		return !runq_length(runtime_self()->runq);
+		return !runq_length(w->rt->runq);
 	return atomic_load_explicit(&f->filled, memory_order_relaxed);
 }
 
-ssize_t io_ring_transfer(struct fd *f, uint32_t kind, const struct io *io,
-			 uint64_t deadline)
+ssize_t io_ring_transfer(struct worker *w, struct fd *f, uint32_t kind,
+			 const struct io *io, uint64_t deadline)
 {
 	struct io_op op = {
 		.kind = io->out ? IO_SEND : IO_RECV,
@@ -160,61 +171,49 @@ ssize_t io_ring_transfer(struct fd *f, uint32_t kind, const struct io *io,
 	if (fd_ring_load(f) & FD_RING_OFF)
 		return -EAGAIN;
 
-	if (try_first(f, io)) {
+	if (try_first(w, f, io)) {
 		n = io_attempt(f->number, kind, io);
 		if (n > 0)
 			io_done(f);
 	}
 	if (n == -EAGAIN) {
-		if (io->out) {
-			op.out = io->iov->iov_base;
-			op.out_len = length(io->len);
-		} else {
-			op.in = io->iov->iov_base;
-			op.in_len = length(io->len);
-		}
+		op.buf = io->iov->iov_base;
+		op.len = length(io->len);
 		n = carry_out(f, &op);
 		if (unlikely(n == -ETIMEDOUT && op.ended))
 			n = last_try(f, kind, io);
 	}
 	if (!io->out)
-		note_filled(f, n, io->len);
+		io_ring_note(f, n, io->len);
 	return n;
 }
 
-ssize_t io_ring_send_recv(struct fd *f, uint64_t ring, const char *out,
-			  size_t out_len, size_t *done, void *in, size_t in_len,
-			  int flags, uint64_t *deadline)
+ssize_t io_ring_send_recv(struct fd *f, uint64_t ring, struct io_op *op,
+			  ssize_t n, size_t *done, uint64_t *deadline)
 {
-	struct io_op op = {
-		.kind = IO_SEND_RECV,
-		.flags = flags,
-		.in = in,
-		.in_len = length(in_len),
-		.deadline = *deadline,
-	};
-	ssize_t n = 0;
+	const uint64_t first = ring;
+	const size_t out_len = op->len, in_len = op->in_len;
 
-	/* Anything longer is sent in pieces before. */
-	while (out_len - *done <= RING_MAX) {
-		/* What is left is not for the number's next file. */
-		if (!fd_ring_same_file(f, ring))
-			return -ECANCELED;
-		op.out = out + *done;
-		op.out_len = (uint32_t)(out_len - *done);
-		op.sending = true;
-		n = carry_out(f, &op);
-		if (op.kind == IO_RECV || !op.sending) {
+	for (;;) {
+		n = carry_on(f, ring, op, n);
+		if (op->kind == IO_RECV || !op->sending) {
 			*done = out_len;
-			note_filled(f, n, in_len);
+			io_ring_note(f, n, in_len);
 			break;
 		}
-		/* A part; the socket was full. */
 		if (n <= 0)
 			break;
+		/* A part; the socket was full.  Not for the next file. */
 		*done += (size_t)n;
+		if (!fd_ring_same_file(f, first))
+			return -ECANCELED;
+		op->buf = (const char *)op->buf + n;
+		op->len -= (uint32_t)n;
+		if (!name_file(f, op, &ring))
+			return -EAGAIN;
+		n = io_ring_op(worker_self(), op);
 	}
-	if (unlikely(n == -ETIMEDOUT && op.ended)) {
+	if (n == -ETIMEDOUT && op->ended) {
 		*deadline = 0;
 		return -EAGAIN;
 	}

@@ -13,14 +13,45 @@
 #include "io_core.h"
 #include "runtime.h"
 
-static bool one_will_do(struct fd *f, size_t out_len, size_t in_len, int flags,
-			uint64_t deadline)
+static noinline uint64_t begin_ring(const struct runtime *rt, struct fd *f,
+				    uint64_t ring)
 {
 	uint32_t kind = atomic_load_explicit(&f->kind, memory_order_relaxed);
 
-	return io_ring_suits(runtime_self(), kind) && out_len && in_len &&
-	       deadline && !(flags & MSG_DONTWAIT) &&
-	       !(fd_ring_load(f) & FD_RING_OFF);
+	if (ring & FD_RING_OFF || !io_ring_suits(rt, kind))
+		return ring;
+	return fd_ring_begin(f);
+}
+
+/* Into the ring with it, if that is possible as it is. */
+static ssize_t in_one(struct worker *w, struct fd *f, uint64_t ring,
+		      const char *out, size_t out_len, size_t *done, void *in,
+		      size_t in_len, int flags, uint64_t *deadline)
+{
+	struct io_op op = {
+		.kind = IO_SEND_RECV,
+		.fd = f->number,
+		.file = fd_ring_file(ring),
+		.flags = flags,
+		.buf = out,
+		.in = in,
+		.len = (uint32_t)out_len,
+		.in_len = (uint32_t)in_len,
+		.deadline = *deadline,
+	};
+	ssize_t n;
+
+	/* Also: neither of them is 0. */
+	if (out_len - 1 >= IO_MAX_BYTES || in_len - 1 >= IO_MAX_BYTES ||
+	    !*deadline || flags & MSG_DONTWAIT)
+		return -EAGAIN;
+	n = io_ring_op(w, &op);
+	if (likely(n > 0 && !op.sending)) {
+		*done = out_len;
+		io_ring_note(f, n, in_len);
+		return n;
+	}
+	return io_ring_send_recv(f, ring, &op, n, done, deadline);
 }
 
 /*
@@ -50,9 +81,10 @@ ssize_t roost_send_recv(int fd, const void *out, size_t out_len, void *in,
 			size_t in_len, int flags, uint64_t deadline,
 			size_t *sent)
 {
+	struct worker *w = worker_self();
 	size_t done = 0;
 	struct fd *f;
-	ssize_t n = io_enter(fd, &f);
+	ssize_t n = io_enter_on(w, fd, &f);
 	uint64_t ring;
 
 	if (!n && flags & ~(IO_SENDING | MSG_DONTWAIT))
@@ -61,9 +93,11 @@ ssize_t roost_send_recv(int fd, const void *out, size_t out_len, void *in,
 		goto out;
 	ring = fd_ring_load(f);
 	n = -EAGAIN;
-	if (one_will_do(f, out_len, in_len, flags, deadline))
-		n = io_ring_send_recv(f, ring, out, out_len, &done, in, in_len,
-				      flags, &deadline);
+	if (unlikely(!fd_ring_is_on(ring)))
+		ring = begin_ring(w->rt, f, ring);
+	if (likely(fd_ring_is_on(ring)))
+		n = in_one(w, f, ring, out, out_len, &done, in, in_len, flags,
+			   &deadline);
 	if (n == -EAGAIN)
 		n = in_steps(f, ring, out, out_len, &done, in, in_len, flags,
 			     deadline);

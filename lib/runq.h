@@ -21,6 +21,7 @@
 
 struct runq;
 struct runtime;
+struct slot;
 
 /** runq_create() - a queue for the slots of @rt.  Return: NULL without memory */
 struct runq *runq_create(struct runtime *rt);
@@ -28,6 +29,26 @@ void runq_destroy(struct runq *q);
 
 /** runq_push() - append; the slot is in state Queued */
 void runq_push(struct runq *q, roost_pid pid);
+
+/**
+ * struct runq_batch - slots to be pushed together, in this order
+ * @first:	index of the first
+ * @last:	index of the last
+ * @count:	how many; 0: the others mean nothing
+ *
+ * On the stack of one thread.
+ */
+struct runq_batch {
+	uint32_t first;
+	uint32_t last;
+	uint32_t count;
+};
+
+/** runq_batch_add() - append a slot, which is in state Queued */
+void runq_batch_add(struct runq *q, struct runq_batch *batch, struct slot *s);
+
+/** runq_push_batch() - runq_push() for each of them; @batch is empty then */
+void runq_push_batch(struct runq *q, struct runq_batch *batch);
 
 /** runq_pop() - take the first.  Return: ROOST_PID_NONE if it is empty */
 roost_pid runq_pop(struct runq *q);

@@ -65,13 +65,20 @@ static void length_add(struct runq *q, int n)
 	atomic_store_explicit(&q->length, v + n, memory_order_relaxed);
 }
 
+#ifdef ROOST_DEBUG
+static void mark_queued(struct slot *s)
+{
+	if (atomic_exchange_explicit(&s->queued, 1, memory_order_relaxed))
+		log_fatal("slot %u is in the run queue twice", s->index);
+}
+#endif
+
 void runq_push(struct runq *q, roost_pid pid)
 {
 	struct slot *s = runtime_slot(q->rt, pid);
 
 #ifdef ROOST_DEBUG
-	if (atomic_exchange_explicit(&s->queued, 1, memory_order_relaxed))
-		log_fatal("slot %u is in the run queue twice", s->index);
+	mark_queued(s);
 #endif
 	spin_lock(&q->lock);
 	s->next = NOBODY;
@@ -82,6 +89,37 @@ void runq_push(struct runq *q, roost_pid pid)
 	q->tail = s->index;
 	length_add(q, 1);
 	spin_unlock(&q->lock);
+}
+
+void runq_batch_add(struct runq *q, struct runq_batch *batch, struct slot *s)
+{
+	if (batch->count++)
+		q->rt->slots[batch->last].next = s->index;
+	else
+		batch->first = s->index;
+	batch->last = s->index;
+}
+
+void runq_push_batch(struct runq *q, struct runq_batch *batch)
+{
+	if (!batch->count)
+		return;
+#ifdef ROOST_DEBUG
+	uint32_t i, at = batch->first;
+
+	for (i = 0; i < batch->count; i++, at = q->rt->slots[at].next)
+		mark_queued(&q->rt->slots[at]);
+#endif
+	spin_lock(&q->lock);
+	q->rt->slots[batch->last].next = NOBODY;
+	if (q->head == NOBODY)
+		q->head = batch->first;
+	else
+		q->rt->slots[q->tail].next = batch->first;
+	q->tail = batch->last;
+	length_add(q, (int)batch->count);
+	spin_unlock(&q->lock);
+	batch->count = 0;
 }
 
 roost_pid runq_pop(struct runq *q)

@@ -77,30 +77,6 @@ void slot_reclaim(struct slot *s)
 	} while (!slot_replace(s, &word, new));
 }
 
-uint32_t slot_wait_begin(struct slot *s, bool parking)
-{
-	uint64_t word = slot_load(s);
-	uint64_t new;
-
-	do {
-		if (slot_word_state(word) != SLOT_RUNNING &&
-		    slot_word_state(word) != SLOT_NOTIFIED)
-			slot_illegal(s, word, SLOT_RUNNING);
-		new = slot_with_wait_over(word, 1);
-		new = slot_with_state(new, SLOT_RUNNING) | SLOT_WAITING;
-		if (parking)
-			new |= SLOT_PARKING;
-	} while (!slot_replace(s, &word, new));
-	s->epoch = slot_word_epoch(new);
-	return s->epoch;
-}
-
-static enum slot_outcome outcome_of(const struct slot *s, uint64_t word)
-{
-	return (enum slot_outcome)((slot_word_epoch(word) - s->epoch) &
-				   SLOT_EPOCH_MASK);
-}
-
 enum slot_outcome slot_wait_retire(struct slot *s)
 {
 	uint64_t word = slot_load(s);
@@ -111,65 +87,18 @@ enum slot_outcome slot_wait_retire(struct slot *s)
 		    slot_word_state(word) != SLOT_NOTIFIED)
 			slot_illegal(s, word, SLOT_RUNNING);
 		new = word;
-		if (outcome_of(s, word) == SLOT_NOT_ENDED)
+		if (slot_outcome_of(s, word) == SLOT_NOT_ENDED)
 			new = slot_with_wait_over(word, SLOT_WOKEN);
 		new = slot_with_state(new, SLOT_RUNNING);
 	} while (!slot_replace(s, &word, new));
-	return outcome_of(s, word);
-}
-
-enum slot_outcome slot_wait_outcome(const struct slot *s)
-{
-	return outcome_of(s, slot_load(s));
-}
-
-/*
- * What an end of the wait in @word makes of it: *@new, and the effect.  A wait
- * is open in Parked, and in Running from its beginning to its end: who was
- * resumed has not yet read how its wait ended, and a stop that comes just then
- * must not move the epoch once more.
- */
-static enum slot_effect end_wait(uint64_t word, enum slot_outcome outcome,
-				 uint64_t *new)
-{
-	switch (slot_word_state(word)) {
-	case SLOT_PARKED:
-		*new = slot_with_state(slot_with_wait_over(word, outcome),
-				       SLOT_QUEUED);
-		return SLOT_MADE_READY;
-	case SLOT_RUNNING:
-		if (!(word & SLOT_WAITING))
-			return SLOT_NO_EFFECT;
-		*new = slot_with_state(slot_with_wait_over(word, outcome),
-				       SLOT_NOTIFIED);
-		return SLOT_MARKED;
-	default:
-		return SLOT_NO_EFFECT;
-	}
-}
-
-enum slot_effect slot_wake(struct slot *s, uint32_t generation, uint32_t epoch)
-{
-	uint64_t word = slot_load(s);
-	enum slot_effect effect;
-	uint64_t new;
-
-	do {
-		if (slot_word_generation(word) != generation ||
-		    slot_word_epoch(word) != epoch)
-			return SLOT_NO_EFFECT;
-		effect = end_wait(word, SLOT_WOKEN, &new);
-		if (effect == SLOT_NO_EFFECT)
-			return effect;
-	} while (!slot_replace(s, &word, new));
-	return effect;
+	return slot_outcome_of(s, word);
 }
 
 bool slot_timeout(struct slot *s, uint64_t *word, enum slot_effect *effect)
 {
 	uint64_t new;
 
-	*effect = end_wait(*word, SLOT_TIMED_OUT, &new);
+	*effect = slot_end_wait(*word, SLOT_TIMED_OUT, &new);
 	return *effect == SLOT_NO_EFFECT || slot_replace(s, word, new);
 }
 
@@ -196,7 +125,7 @@ enum slot_effect slot_unpark(struct slot *s, uint32_t generation)
 		new = word;
 		effect = SLOT_NO_EFFECT;
 		if (word & SLOT_PARKING)
-			effect = end_wait(word, SLOT_WOKEN, &new);
+			effect = slot_end_wait(word, SLOT_WOKEN, &new);
 		if (effect == SLOT_NO_EFFECT)
 			effect = SLOT_MARKED;
 		new |= SLOT_PERMIT;
@@ -225,7 +154,7 @@ enum slot_effect slot_stop(struct slot *s, uint32_t generation)
 		if (!names_living(word, generation))
 			return SLOT_NO_EFFECT;
 		new = word;
-		effect = end_wait(word, SLOT_STOPPED, &new);
+		effect = slot_end_wait(word, SLOT_STOPPED, &new);
 		if (effect == SLOT_NO_EFFECT)
 			effect = SLOT_MARKED;
 		new |= SLOT_STOP;
@@ -242,7 +171,7 @@ enum slot_effect slot_stop_endless(struct slot *s)
 		if (slot_word_state(word) != SLOT_PARKED ||
 		    !(word & SLOT_ENDLESS))
 			return SLOT_NO_EFFECT;
-		end_wait(word, SLOT_STOPPED, &new);
+		slot_end_wait(word, SLOT_STOPPED, &new);
 		new |= SLOT_STOP;
 	} while (!slot_replace(s, &word, new));
 	return SLOT_MADE_READY;

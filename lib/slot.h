@@ -91,6 +91,7 @@ enum slot_effect {
  * @next:	run queue: index of the next slot in it
  * @queued:	ROOST_DEBUG: it is in a run queue
  * @index:	its number in the runtime, constant
+ * @error:	its errno while it does not run
  * @io:		see backend_kernel_io.c
  * @io_epoch:	the wait for the operation in @io
  * @ctx:	saved context; the worker that runs it
@@ -113,6 +114,7 @@ struct slot {
 	uint32_t epoch;
 	_Atomic uint64_t io;
 	_Atomic uint32_t io_epoch;
+	int error;
 	struct ctx ctx;
 	roost_fn fn;
 	void *arg;
@@ -262,7 +264,23 @@ void slot_reclaim(struct slot *s);
  *
  * Return: its epoch, also in @s->epoch.
  */
-uint32_t slot_wait_begin(struct slot *s, bool parking);
+static inline uint32_t slot_wait_begin(struct slot *s, bool parking)
+{
+	uint64_t word = slot_load(s);
+	uint64_t new;
+
+	do {
+		if (slot_word_state(word) != SLOT_RUNNING &&
+		    slot_word_state(word) != SLOT_NOTIFIED)
+			slot_illegal(s, word, SLOT_RUNNING);
+		new = slot_with_wait_over(word, 1);
+		new = slot_with_state(new, SLOT_RUNNING) | SLOT_WAITING;
+		if (parking)
+			new |= SLOT_PARKING;
+	} while (!slot_replace(s, &word, new));
+	s->epoch = slot_word_epoch(new);
+	return s->epoch;
+}
 
 /*
  * slot_wait_retire() - end the running actor's wait without parking
@@ -271,11 +289,62 @@ uint32_t slot_wait_begin(struct slot *s, bool parking);
  */
 enum slot_outcome slot_wait_retire(struct slot *s);
 
+static inline enum slot_outcome slot_outcome_of(const struct slot *s, uint64_t word)
+{
+	return (enum slot_outcome)((slot_word_epoch(word) - s->epoch) &
+				   SLOT_EPOCH_MASK);
+}
+
 /** slot_wait_outcome() - how the running actor's wait ended */
-enum slot_outcome slot_wait_outcome(const struct slot *s);
+static inline enum slot_outcome slot_wait_outcome(const struct slot *s)
+{
+	return slot_outcome_of(s, slot_load(s));
+}
+
+/*
+ * What an end of the wait in @word makes of it: *@new, and the effect.  A wait
+ * is open in Parked, and in Running from its beginning to its end: who was
+ * resumed has not yet read how its wait ended, and a stop that comes just then
+ * must not move the epoch once more.
+ */
+static inline enum slot_effect slot_end_wait(uint64_t word,
+					     enum slot_outcome outcome,
+					     uint64_t *new)
+{
+	switch (slot_word_state(word)) {
+	case SLOT_PARKED:
+		*new = slot_with_state(slot_with_wait_over(word, outcome),
+				       SLOT_QUEUED);
+		return SLOT_MADE_READY;
+	case SLOT_RUNNING:
+		if (!(word & SLOT_WAITING))
+			return SLOT_NO_EFFECT;
+		*new = slot_with_state(slot_with_wait_over(word, outcome),
+				       SLOT_NOTIFIED);
+		return SLOT_MARKED;
+	default:
+		return SLOT_NO_EFFECT;
+	}
+}
 
 /** slot_wake() - end the wait @epoch of the tenant @generation */
-enum slot_effect slot_wake(struct slot *s, uint32_t generation, uint32_t epoch);
+static inline enum slot_effect slot_wake(struct slot *s, uint32_t generation,
+					 uint32_t epoch)
+{
+	uint64_t word = slot_load(s);
+	enum slot_effect effect;
+	uint64_t new;
+
+	do {
+		if (slot_word_generation(word) != generation ||
+		    slot_word_epoch(word) != epoch)
+			return SLOT_NO_EFFECT;
+		effect = slot_end_wait(word, SLOT_WOKEN, &new);
+		if (effect == SLOT_NO_EFFECT)
+			return effect;
+	} while (!slot_replace(s, &word, new));
+	return effect;
+}
 
 /*
  * slot_timeout() - try once to end the wait of *@word by its deadline

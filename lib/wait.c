@@ -54,13 +54,13 @@ static int retire_expired(struct slot *s)
 	return result_of(outcome);
 }
 
-static int park(struct worker *w, struct slot *s, uint64_t deadline,
+static inline int park(struct worker *w, struct slot *s, uint64_t deadline,
 		enum intent intent)
 {
 	if (deadline <= ROOST_MAX_DEADLINE)
 		timer_want(w, s, deadline);
 	inject_delay();
-	worker_suspend(intent);
+	worker_suspend_on(w, intent);
 	inject_delay();
 	if (deadline <= ROOST_MAX_DEADLINE)
 		timer_unwant(s);
@@ -92,9 +92,8 @@ int wait_park(uint64_t deadline, bool forever)
 	return park(w, s, deadline, endless ? INTENT_PARK_ENDLESS : INTENT_PARK);
 }
 
-int wait_park_io(uint64_t deadline)
+int wait_park_io(struct worker *w, uint64_t deadline)
 {
-	struct worker *w = worker_self();
 	struct slot *s = w->current;
 
 	if (stopped_before(s))

@@ -22,6 +22,7 @@
 #include <roost/types.h>
 
 struct runtime;
+struct worker;
 
 /* One wait of one actor. */
 struct wait_ref {
@@ -50,10 +51,11 @@ int wait_park(uint64_t deadline, bool forever);
 
 /**
  * wait_park_io() - wait_park() for an operation that is in flight
+ * @w:		the calling worker
  * @deadline:	absolute ns, ROOST_FOREVER for none; the clock is not read: one
  *		that has passed ends the wait soon
  */
-int wait_park_io(uint64_t deadline);
+int wait_park_io(struct worker *w, uint64_t deadline);
 
 /**
  * wait_park_firmly() - sleep until a waker comes

@@ -52,18 +52,24 @@ struct runtime *runtime_self(void)
 	return w ? w->rt : NULL;
 }
 
-void worker_suspend(enum intent intent)
+void worker_suspend_on(struct worker *w, enum intent intent)
 {
-	struct worker *w = worker_self();
-	int saved = errno_get();
 	struct cxx_globals exceptions;
 
-	cxx_globals_take(&exceptions);
 	w->intent = intent;
+	if (likely(!cxx_globals_exist())) {
+		ctx_switch(&w->current->ctx, &w->ctx);
+		return;
+	}
+	cxx_globals_take(&exceptions);
 	ctx_switch(&w->current->ctx, &w->ctx);
 	/* Perhaps another thread from here on: @w is not ours any more. */
 	cxx_globals_give(&exceptions);
-	errno_set(saved);
+}
+
+void worker_suspend(enum intent intent)
+{
+	worker_suspend_on(worker_self(), intent);
 }
 
 void worker_exit_actor(void)
@@ -121,6 +127,14 @@ static void carry_out(struct worker *w, struct slot *s)
 	}
 }
 
+/* Its errno goes where it goes, like all that it leaves on its stack. */
+static void run(struct worker *w, struct slot *s)
+{
+	*w->error = s->error;
+	ctx_switch(&w->ctx, &s->ctx);
+	s->error = *w->error;
+}
+
 static void resume(struct worker *w, struct slot *s)
 {
 	stat_add(&w->stats.resumes, 1);
@@ -129,7 +143,7 @@ static void resume(struct worker *w, struct slot *s)
 	if (actor_stillborn(s))
 		w->intent = INTENT_EXIT;
 	else
-		ctx_switch(&w->ctx, &s->ctx);
+		run(w, s);
 	w->current = NULL;
 	carry_out(w, s);
 }
@@ -191,6 +205,7 @@ void worker_loop(struct worker *w)
 	struct slot *s;
 
 	set_current_worker(w);
+	w->error = errno_place();
 	ctx_init_thread(&w->ctx);
 	for (;;) {
 		rt->backend->collect(w, false);

@@ -64,6 +64,7 @@ static inline void stat_add(_Atomic uint64_t *counter, uint64_t n)
  * @clock_start: what that showed when the thread became a worker
  * @current:	the actor that runs, NULL in scheduler context
  * @intent:	what @current asked for
+ * @error:	where its thread has errno
  * @ctx:	the scheduler's context while an actor runs
  * @stats:	counters
  */
@@ -77,6 +78,7 @@ struct worker {
 
 	struct slot *current ____cacheline_aligned;
 	enum intent intent;
+	int *error;
 	struct ctx ctx;
 
 	struct worker_stats stats ____cacheline_aligned;
@@ -95,6 +97,9 @@ struct slot *worker_actor(void);
 
 /** worker_suspend() - leave the calling actor with @intent, until resumed */
 void worker_suspend(enum intent intent);
+
+/** worker_suspend_on() - the same where @w is known to be worker_self() */
+void worker_suspend_on(struct worker *w, enum intent intent);
 
 /** worker_exit_actor() - the calling actor is over; never returns */
 void worker_exit_actor(void) __attribute__((noreturn));
