@@ -15,13 +15,12 @@ static void client(void *arg)
 {
 	int fd = (int)(intptr_t)arg;
 	char buf[4096];
-	ssize_t n;
+	ssize_t n = roost_recv(fd, buf, sizeof(buf), 0, roost_after(IDLE));
 
-	for (;;) {
-		n = roost_recv(fd, buf, sizeof(buf), 0, roost_after(IDLE));
-		if (n <= 0 || roost_write_all(fd, buf, n, roost_after(IDLE)) < 0)
-			break;
-	}
+	/* Send it back and wait for more, in one step. */
+	while (n > 0)
+		n = roost_send_recv(fd, buf, n, buf, sizeof(buf), 0,
+				    roost_after(IDLE), NULL);
 	roost_close(fd);
 }
 

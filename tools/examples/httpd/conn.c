@@ -3,8 +3,9 @@
  * conn.c - one connection: read a request, answer it, again.
  *
  * The code reads as if it blocked; only its actor does.  In the steady state a
- * request costs one receive and one send: head and body of a small file leave
- * together, and all that was received is used before more is asked for.
+ * request costs one step: head and body of a small file leave together, in the
+ * call that then waits for the next request.  All that was received is used
+ * before more is asked for, and before it is, answers are sent at once.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #include "request.h"
 
 #define BUFFER		(2 * HTTP_MAX_HEAD)
+#define REPLY		4096U		/* that may wait to be sent */
 #define PIECE		65536U		/* of a big file, per write */
 #define LINGER		ROOST_MSEC(500)	/* for the client to read the end */
 #define CLOCK_ERROR	ROOST_MSEC(20)	/* of the coarse clock, amply */
@@ -37,6 +39,8 @@
  * @start, @end: what is received and not used: buf[start..end)
  * @scanned:	of that, what the parser has looked at
  * @buf:	the receive buffer
+ * @reply_len:	bytes of @reply that are to be sent before more is received
+ * @reply:	head of the answer, and its body if there is room
  */
 struct conn {
 	struct conn *next, **prev;
@@ -47,6 +51,8 @@ struct conn {
 	size_t start, end;
 	size_t scanned;
 	char buf[BUFFER];
+	size_t reply_len;
+	char reply[REPLY];
 };
 
 /* What becomes of the connection after a request. */
@@ -155,15 +161,76 @@ static ssize_t send_parts(struct conn *c, struct iovec *iov, int n)
 	}
 }
 
-static ssize_t send_head(struct conn *c, char *head, size_t len,
-			 const void *body, size_t body_len)
+/* The head, @len bytes, is in c->reply. */
+static ssize_t send_head(struct conn *c, size_t len, const void *body,
+			 size_t body_len)
 {
 	struct iovec iov[2] = {
-		{ head, len },
+		{ c->reply, len },
 		{ (void *)body, body_len },
 	};
 
 	return send_parts(c, iov, body_len ? 2 : 1);
+}
+
+/*
+ * As send_head(), for a whole answer after which the connection stays: if it has
+ * room and the client has asked for nothing more yet, it goes with the wait for
+ * the next request.
+ */
+static ssize_t send_or_keep(struct conn *c, size_t len, const void *body,
+			    size_t body_len)
+{
+	if (c->start != c->end || body_len > REPLY - len)
+		return send_head(c, len, body, body_len);
+	if (body_len)
+		memcpy(c->reply + len, body, body_len);
+	c->reply_len = len + body_len;
+	return 0;
+}
+
+static ssize_t send_answer(struct conn *c, bool keep, size_t len,
+			   const void *body, size_t body_len)
+{
+	return keep ? send_or_keep(c, len, body, body_len) :
+		      send_head(c, len, body, body_len);
+}
+
+/* What is kept, at once. */
+static ssize_t send_kept(struct conn *c)
+{
+	size_t len = c->reply_len;
+
+	c->reply_len = 0;
+	return len ? send_head(c, len, NULL, 0) : 0;
+}
+
+/*
+ * Send what is kept and wait for the next request: two timeouts, one call, and
+ * another one only if the shorter of them ends it after the sending.
+ */
+static ssize_t reply_and_receive(struct conn *c)
+{
+	const struct options *o = &c->server->options;
+	uint64_t now = coarse_now();
+	uint64_t idle = now + o->idle_timeout, deadline = idle;
+	size_t len = c->reply_len, sent;
+	ssize_t n;
+
+	if (!len)
+		return receive(c, idle);
+	if (o->request_timeout < o->idle_timeout)
+		deadline = now + o->request_timeout;
+	c->reply_len = 0;
+	c->start = 0;
+	c->end = 0;
+	n = roost_send_recv(c->fd, c->reply, len, c->buf, BUFFER, 0, deadline,
+			    &sent);
+	if (n == -ETIMEDOUT && sent == len && deadline != idle)
+		return receive(c, idle);
+	if (n > 0)
+		c->end = n;
+	return n;
 }
 
 /* May the connection stay after the answer that is being made? */
@@ -190,7 +257,7 @@ static void count_answer(struct conn *c, int status)
 static enum verdict answer_status(struct conn *c, const struct http_request *req,
 				  int status, const char *fields, bool keep)
 {
-	char head[REPLY_MAX_HEAD], lines[REPLY_MAX_HEAD / 2], body[64];
+	char lines[REPLY_MAX_HEAD / 2], body[64];
 	int body_len, len;
 
 	body_len = snprintf(body, sizeof(body), "%d %s\n", status,
@@ -200,11 +267,12 @@ static enum verdict answer_status(struct conn *c, const struct http_request *req
 		       fields ? fields : "");
 	if ((size_t)len >= sizeof(lines))
 		len = 0;
-	len = reply_head(head, status, req ? req->minor : 1, keep, lines, len);
+	len = reply_head(c->reply, status, req ? req->minor : 1, keep, lines,
+			 len);
 	if (req && req->method == HTTP_HEAD)
 		body_len = 0;
 	count_answer(c, status);
-	if (broken(c, send_head(c, head, len, body, body_len)))
+	if (broken(c, send_answer(c, keep, len, body, body_len)))
 		return BROKEN;
 	return keep ? KEEP : FINISH;
 }
@@ -238,7 +306,6 @@ static enum verdict answer_file(struct conn *c, const struct http_request *req,
 {
 	bool keep = may_keep(c, req);
 	bool body = req->method == HTTP_GET;
-	char head[REPLY_MAX_HEAD];
 	enum verdict verdict = KEEP;
 	int status = 200;
 	time_t since;
@@ -250,11 +317,12 @@ static enum verdict answer_file(struct conn *c, const struct http_request *req,
 		status = 304;
 		body = false;
 	}
-	len = reply_head(head, status, req->minor, keep, file->fields,
+	len = reply_head(c->reply, status, req->minor, keep, file->fields,
 			 file->fields_len);
 	count_answer(c, status);
-	if (broken(c, send_head(c, head, len, file->body,
-				body && file->body ? file->size : 0)))
+	if (broken(c, send_answer(c, keep && (file->body || !body), len,
+				  file->body,
+				  body && file->body ? file->size : 0)))
 		return BROKEN;
 	if (body && !file->body)
 		verdict = send_file(c, file);
@@ -376,6 +444,7 @@ static enum verdict read_head(struct conn *c, struct http_request *req,
 			      uint64_t *deadline)
 {
 	const struct options *o = &c->server->options;
+	bool replied = false;
 	ssize_t n;
 	int status;
 
@@ -404,8 +473,9 @@ static enum verdict read_head(struct conn *c, struct http_request *req,
 			 */
 			atomic_store(&c->idle, true);
 			if (atomic_load(&c->server->stopping))
-				return FINISH;
-			n = receive(c, coarse_now() + o->idle_timeout);
+				return broken(c, send_kept(c)) ? BROKEN : FINISH;
+			replied = c->reply_len;
+			n = reply_and_receive(c);
 			atomic_store_explicit(&c->idle, false,
 					      memory_order_relaxed);
 		} else {
@@ -413,9 +483,13 @@ static enum verdict read_head(struct conn *c, struct http_request *req,
 		}
 		if (n > 0)
 			continue;
-		/* Whoever sends no more has read what it wanted. */
+		/*
+		 * Whoever sends no more has read what it wanted; but if it is
+		 * conn_close_idle() that ends it, perhaps not yet.
+		 */
 		if (n == 0)
-			return BROKEN;
+			return replied && atomic_load(&c->server->stopping) ?
+			       FINISH : BROKEN;
 		broken(c, n);
 		return n == -ETIMEDOUT && !idle ? refuse(c, NULL, 408) : BROKEN;
 	}
@@ -511,6 +585,7 @@ int conn_start(struct server *server, int fd)
 	c->fd = fd;
 	c->start = 0;
 	c->end = 0;
+	c->reply_len = 0;
 	atomic_init(&c->idle, false);
 	err = roost_spawn(conn_main, c, NULL);
 	if (!err)
