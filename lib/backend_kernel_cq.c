@@ -81,6 +81,14 @@ static void clear_ready(struct runtime *rt, uint32_t index)
 		atomic_fetch_and_explicit(word, ~bit, memory_order_acq_rel);
 }
 
+/* For the others, who may have looked while the bit was clear. */
+static void set_ready(struct runtime *rt, uint32_t index)
+{
+	atomic_fetch_or_explicit((_Atomic uint64_t *)
+					 &rt->control->cq_ready[index / 64],
+				 1ULL << (index % 64), memory_order_release);
+}
+
 static unsigned int handle(struct worker *w, const struct roost_cqe *cqe,
 			   unsigned int n)
 {
@@ -109,7 +117,8 @@ static unsigned int handle(struct worker *w, const struct roost_cqe *cqe,
 	return done;
 }
 
-static unsigned int drain(struct worker *w, struct kring *r)
+/* All there is; but @once, a batch at most: actors are waiting to run. */
+static unsigned int drain(struct worker *w, struct kring *r, bool once)
 {
 	struct roost_cqe batch[BATCH];
 	unsigned int n, taken = 0;
@@ -120,6 +129,10 @@ static unsigned int drain(struct worker *w, struct kring *r)
 		release_claim(r);
 		handle(w, batch, n);
 		taken += n;
+		if (once && has_completions(r)) {
+			set_ready(w->rt, r->k.index);
+			break;
+		}
 	}
 	return taken;
 }
@@ -182,15 +195,15 @@ static void flush_overflow(struct worker *w, struct kring *r)
 	kapi_enter(&r->k, &e);
 }
 
-static unsigned int look_at(struct worker *w, struct kring *r)
+static unsigned int look_at(struct worker *w, struct kring *r, bool once)
 {
 	unsigned int n = 0;
 
 	if (has_completions(r))
-		n = drain(w, r);
+		n = drain(w, r, once);
 	if (unlikely(shared_relaxed(&r->k.page->cq_overflow))) {
 		flush_overflow(w, r);
-		n += drain(w, r);
+		n += drain(w, r, once);
 	}
 	return n;
 }
@@ -202,7 +215,7 @@ static unsigned int look_at_all(struct worker *w)
 
 	for (i = 0; i < rt->nr_workers; i++)
 		if (i != w->index)
-			n += look_at(w, ring_of(&rt->workers[i]));
+			n += look_at(w, ring_of(&rt->workers[i]), false);
 	return n;
 }
 
@@ -224,7 +237,7 @@ static unsigned int look_at_ready(struct worker *w)
 			if (i >= rt->nr_workers)
 				continue;
 			clear_ready(rt, i);
-			n += look_at(w, ring_of(&rt->workers[i]));
+			n += look_at(w, ring_of(&rt->workers[i]), false);
 		}
 	}
 	return n;
@@ -237,7 +250,7 @@ static noinline unsigned int collect(struct worker *w, bool idle)
 
 	if (unlikely(r->stash_count))
 		n += handle_stash(w);
-	n += look_at(w, r);
+	n += look_at(w, r, !idle);
 	if (w->rt->nr_workers > 1) {
 		if (idle) {
 			kring_hand_over_for(w, true);

@@ -200,6 +200,19 @@ static void give_up(struct slot *s, const struct ticket *ticket)
 	wait_for_completion(s);
 }
 
+/*
+ * Refused: I/O in the ring is turned off, or forbidden to who is under seccomp.
+ * Or sending to this very address is; so only if nothing was ever accepted there
+ * is no use in asking again for the next connection.
+ */
+static noinline void forbidden(struct runtime *rt)
+{
+	struct roost_domain_stat stat;
+
+	if (!kapi_stat(&kernel_of(rt)->domain, &stat) && !stat.ios_started)
+		atomic_store_explicit(&rt->ring_ios, 0, memory_order_relaxed);
+}
+
 ssize_t kernel_io(struct worker *w, struct io_op *op)
 {
 	struct slot *s = w->current;
@@ -209,7 +222,7 @@ ssize_t kernel_io(struct worker *w, struct io_op *op)
 
 	op->ended = false;
 	op->sending = op->kind == IO_SEND_RECV;
-	if (unlikely(s->index >= w->rt->ring_ios) ||
+	if (unlikely(s->index >= runtime_ring_ios(w->rt)) ||
 	    unlikely(!start(w, s, op, &ticket)))
 		return -ENOSYS;
 
@@ -223,6 +236,8 @@ ssize_t kernel_io(struct worker *w, struct io_op *op)
 	op->sending = op->kind == IO_SEND_RECV &&
 		      (done >> 32 & OP_SENDING || (int32_t)done == -ESTALE ||
 		       (int32_t)done == -EBUSY);
+	if (unlikely((int32_t)done == -EACCES))
+		forbidden(runtime_self());
 	if (unlikely((int32_t)done == -ECANCELED && err)) {
 		op->ended = true;
 		return err;
@@ -275,7 +290,7 @@ bool kernel_io_complete(struct worker *w, const struct roost_cqe *cqe,
 	uint64_t pending, done;
 	struct slot *s;
 
-	if (unlikely(index >= rt->ring_ios))
+	if (unlikely(index >= rt->config.max_actors))
 		return false;
 	s = &rt->slots[index];
 	pending = (uint64_t)sequence << 32;

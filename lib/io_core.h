@@ -90,7 +90,7 @@ ssize_t io_attempt(int number, uint32_t kind, const struct io *io);
 /* Can there be I/O in the ring for a file of @kind? */
 static inline bool io_ring_suits(const struct runtime *rt, uint32_t kind)
 {
-	return kind & FD_SOCKET && rt->ring_ios;
+	return kind & FD_SOCKET && runtime_ring_ios(rt);
 }
 
 /*

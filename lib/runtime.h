@@ -32,7 +32,8 @@
  * @backend_data: the backend's own
  * @fds:	fd.c's own
  * @slots:	the slot table, constant
- * @ring_ios:	slots below this may do I/O in the ring; 0: there is none
+ * @ring_ios:	slots below this may do I/O in the ring; 0: there is none.  May fall
+ *		to that while it runs
  * @ring_files:	descriptor numbers below this may be used there
  * @base:	process-wide index of @slots[0], constant
  * @workers:	all workers, constant while it runs
@@ -62,7 +63,7 @@ struct runtime {
 	void *backend_data;
 	void *fds;
 	struct slot *slots;
-	uint32_t ring_ios;
+	_Atomic uint32_t ring_ios;
 	uint32_t ring_files;
 	uint32_t base;
 	struct worker *workers;
@@ -112,6 +113,12 @@ static inline roost_pid runtime_pid(const struct runtime *rt,
 				    const struct slot *s, uint32_t generation)
 {
 	return (uint64_t)generation << 32 | (rt->base + s->index);
+}
+
+/** runtime_ring_ios() - @ring_ios; relaxed: it orders nothing */
+static inline uint32_t runtime_ring_ios(const struct runtime *rt)
+{
+	return atomic_load_explicit(&rt->ring_ios, memory_order_relaxed);
 }
 
 /** runtime_self() - the runtime of the calling actor or worker, or NULL */
