@@ -7,7 +7,7 @@
 cd "$(dirname "$0")" || exit 1
 . ./lib.sh
 
-for how in device mapping parked armed; do
+for how in device mapping parked armed io; do
 	insmod "$ko"
 	result $? "$how: loads"
 	hold $how

@@ -424,6 +424,18 @@ static void *submit_as(void *arg)
 	return NULL;
 }
 
+/* Fill our end as registered, and have that known: the next op just waits. */
+static void fill_known(FIXTURE_DATA(security) *self, uint64_t op_id)
+{
+	struct roost_cqe cqe;
+
+	fill_socket(self->s[0]);
+	check(submit_one(&self->w, on_file(sqe_send(op_id, self->s[0], "x", 1),
+					   1)) == 1);
+	check(submit_one(&self->w, sqe_cancel(op_id, 0)) == 1);
+	check(pop(&self->w, &cqe) && cqe.res == -ECANCELED);
+}
+
 /* Armed by a thread with the rights of @submits, done by one of @executes. */
 static int send_claim(FIXTURE_DATA(security) *self, uint32_t index,
 		      uid_t submits, uid_t executes)
@@ -434,9 +446,9 @@ static int send_claim(FIXTURE_DATA(security) *self, uint32_t index,
 	pthread_t thread;
 
 	claim_uid(&c, 4711);
-	s.sqe = sqe_msg(ROOST_OP_SENDMSG, roost_op_id(index, 1), self->s[0],
-			&c.m);
-	fill_socket(self->s[0]);
+	s.sqe = on_file(sqe_msg(ROOST_OP_SENDMSG, roost_op_id(index, 2),
+				self->s[0], &c.m), 1);
+	fill_known(self, roost_op_id(index, 1));
 	check(pthread_create(&thread, NULL, submit_as, &s) == 0);
 	pthread_join(thread, NULL);
 	check(stat_of(&self->d).ios_pending == 1);
