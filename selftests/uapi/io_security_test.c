@@ -377,6 +377,82 @@ TEST_F(security, no_kernel_addresses)
 	EXPECT_EQ(drain_socket(self->s[1]), 0);
 }
 
+/* Hooks of security modules, counted by probes in front of them. */
+#define TRACING	"/sys/kernel/tracing/"
+
+static void put_line(const char *path, int flags, const char *line)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC | flags);
+	ssize_t n = (ssize_t)strlen(line);
+
+	check(fd >= 0);
+	check(write(fd, line, (size_t)n) == n);
+	close(fd);
+}
+
+/* How often the event was met while it was on. */
+static unsigned int count_events(const char *event)
+{
+	FILE *f = fopen(TRACING "trace", "re");
+	unsigned int n = 0;
+	char line[512];
+
+	check(f);
+	while (fgets(line, sizeof(line), f))
+		n += !!strstr(line, event);
+	fclose(f);
+	return n;
+}
+
+static unsigned int events_of(FIXTURE_DATA(security) *self,
+			      const struct roost_sqe *sqe)
+{
+	put_line(TRACING "trace", O_TRUNC, "\n");
+	put_line(TRACING "tracing_on", 0, "1");
+	if (sqe)
+		check(io_now(&self->w, *sqe) > 0);
+	put_line(TRACING "tracing_on", 0, "0");
+	return count_events("roost_hook:");
+}
+
+TEST_F(security, security_hooks_run)
+{
+	int p[2];
+	struct {
+		const char *hook;
+		struct roost_sqe sqe;
+	} rows[3];
+	unsigned int i, without, with;
+	char line[128];
+
+	ASSERT_EQ(pipe(p), 0);
+	ASSERT_EQ(write(p[1], "x", 1), 1);
+	ASSERT_EQ(send(self->s[1], "x", 1, 0), 1);
+	rows[0].hook = "security_socket_recvmsg";
+	rows[0].sqe = sqe_recv(roost_op_id(1, 1), self->s[0], self->in, 8);
+	rows[1].hook = "security_socket_sendmsg";
+	rows[1].sqe = sqe_send(roost_op_id(2, 1), self->s[0], self->out, 8);
+	rows[2].hook = "security_file_permission";
+	rows[2].sqe = sqe_io(ROOST_OP_READ, roost_op_id(3, 1), p[0], self->in,
+			     8);
+	for (i = 0; i < 3; i++) {
+		snprintf(line, sizeof(line), "p:roost_test/roost_hook %s\n",
+			 rows[i].hook);
+		put_line(TRACING "kprobe_events", O_APPEND, line);
+		snprintf(line, sizeof(line), "common_pid == %d\n", getpid());
+		put_line(TRACING "events/roost_test/filter", 0, line);
+		put_line(TRACING "events/roost_test/enable", 0, "1");
+		/* opening and writing the switch has hooks of its own */
+		without = events_of(self, NULL);
+		with = events_of(self, &rows[i].sqe);
+		put_line(TRACING "events/roost_test/enable", 0, "0");
+		put_line(TRACING "kprobe_events", O_APPEND,
+			 "-:roost_test/roost_hook\n");
+		EXPECT_EQ(with, without + 1)
+			TH_LOG("%s", rows[i].hook);
+	}
+}
+
 /* Credentials: those of the thread that submitted, whoever carries it out. */
 
 /* A message that claims to be from @uid. */
