@@ -170,6 +170,7 @@ TEST_F(op, immediate)
 	struct roost_cqe cqe;
 
 	g->s.kind->ready(&g->s);
+	wait_ready(&g->s);
 	ASSERT_EQ(submit_one(&g->w, the_op(g)), 1);
 	ASSERT_TRUE(pop(&g->w, &cqe));
 	EXPECT_TRUE(good_result(g, &cqe))

@@ -85,7 +85,7 @@ TEST_F(file, pipe)
 	struct roost_cqe cqe;
 	int p[2], i;
 
-	ASSERT_EQ(pipe(p), 0);
+	ASSERT_EQ(pipe2(p, O_NONBLOCK), 0);
 	for (i = 0; i < 10; i++) {
 		ASSERT_EQ(submit_one(&self->w,
 				     on_file(sqe_read(self, p[0], 64,
@@ -106,7 +106,36 @@ TEST_F(file, pipe)
 	EXPECT_EQ(do_read(self, p[0], 64, 0), -ESPIPE);
 	close(p[1]);
 	EXPECT_EQ(do_read(self, p[0], 64, ROOST_OFFSET_NONE), 0);
+}
+
+/*
+ * One that may block: kernels since 6.4 can read it without; on others it is
+ * refused, also when O_NONBLOCK is taken away later.
+ */
+TEST_F(file, blocking_pipe)
+{
+	struct iovec v = { self->in, 8 };
+	struct roost_cqe cqe;
+	int p[2];
+	bool can;
+
+	ASSERT_EQ(pipe(p), 0);
+	can = preadv2(p[0], &v, 1, -1, RWF_NOWAIT) < 0 && errno == EAGAIN;
+	ASSERT_EQ(submit_one(&self->w, sqe_read(self, p[0], 8,
+						ROOST_OFFSET_NONE)), 1);
+	EXPECT_EQ(pop(&self->w, &cqe), !can);
+	EXPECT_TRUE(can || cqe.res == -EOPNOTSUPP);
+	EXPECT_EQ(stat_of(&self->d).ios_pending, can);
 	EXPECT_EQ(fcntl(p[0], F_GETFL) & O_NONBLOCK, 0);
+	/* and it changes its mind while an op waits */
+	ASSERT_EQ(pipe2(p, O_NONBLOCK), 0);
+	ASSERT_EQ(submit_one(&self->w, sqe_io(ROOST_OP_READ, roost_op_id(5, 1),
+					      p[0], self->in, 8)), 1);
+	EXPECT_FALSE(pop(&self->w, &cqe));
+	ASSERT_EQ(fcntl(p[0], F_SETFL, 0), 0);
+	ASSERT_EQ(write(p[1], "xyz", 3), 3);
+	ASSERT_EQ(wait_pop(&self->d, &self->w, &cqe, self->limit), 0);
+	EXPECT_EQ(cqe.res, can ? 3 : -EOPNOTSUPP);
 }
 
 TEST_F(file, eventfd)

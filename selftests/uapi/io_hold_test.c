@@ -36,6 +36,7 @@ static void make_held_scene(struct stage *g, const struct kind *kind,
 	};
 	kind->make(&g->s);
 	kind->ready(&g->s);
+	wait_ready(&g->s);
 }
 
 static int make_domain(struct stage *g)

@@ -69,7 +69,8 @@ static inline void make_pipe(struct scene *s)
 {
 	int p[2];
 
-	check(pipe2(p, O_CLOEXEC) == 0);
+	/* not every kernel can read a pipe without blocking but so */
+	check(pipe2(p, O_CLOEXEC | O_NONBLOCK) == 0);
 	s->fd = p[0];
 	s->peer = p[1];
 }
@@ -91,6 +92,17 @@ static inline void ready_count(struct scene *s)
 	uint64_t n = 7;
 
 	check(write(s->peer, &n, sizeof(n)) == sizeof(n));
+}
+
+/* Wait until what ready() has done has come through. */
+static inline void wait_ready(struct scene *s)
+{
+	struct pollfd p = { .fd = s->fd };
+
+	p.events = s->kind->waits == FOR_INPUT ? POLLIN : POLLOUT;
+	while (!poll(&p, 1, 10))
+		if (s->kind->waits == FOR_ROOM)
+			s->kind->ready(s);
 }
 
 static inline void ready_room(struct scene *s)

@@ -425,7 +425,7 @@ TEST_F(security, security_hooks_run)
 	unsigned int i, without, with;
 	char line[128];
 
-	ASSERT_EQ(pipe(p), 0);
+	ASSERT_EQ(pipe2(p, O_NONBLOCK), 0);
 	ASSERT_EQ(write(p[1], "x", 1), 1);
 	ASSERT_EQ(send(self->s[1], "x", 1, 0), 1);
 	rows[0].hook = "security_socket_recvmsg";
