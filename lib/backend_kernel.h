@@ -121,6 +121,9 @@ bool kring_make_room(struct worker *w);
  */
 struct roost_sqe *kring_stage(struct worker *w);
 
+/** kring_make_room() - the ring is full: hand over.  False as for kring_stage() */
+bool kring_make_room(struct worker *w);
+
 /** kring_publish() - the staged entry may be consumed from now on */
 static inline void kring_publish(struct kring *r)
 {
@@ -136,6 +139,7 @@ static inline uint32_t kring_staged(const struct kring *r)
 	return r->sq_tail - shared_acquire(&r->k.page->sq_head);
 }
 
+/** kring_place() - as kring_stage(), but not zeroed: for the fast path */
 static inline struct roost_sqe *kring_place(struct worker *w)
 {
 	struct kring *r = ring_of(w);
@@ -150,7 +154,15 @@ static inline struct roost_sqe *kring_place(struct worker *w)
  *
  * Before kring_publish().
  */
-void kring_note_deadline(struct kring *r, uint64_t deadline);
+static inline void kring_note_deadline(struct kring *r, uint64_t deadline)
+{
+	if (deadline >= r->pending_min)
+		return;
+	r->pending_min = deadline;
+	/* Relaxed: published by the release of sq_tail that follows. */
+	atomic_store_explicit((_Atomic uint64_t *)&r->k.page->pending_min,
+			      deadline, memory_order_relaxed);
+}
 
 /**
  * kring_enter() - hand over everything staged, perhaps park

@@ -106,16 +106,6 @@ struct roost_sqe *kring_stage(struct worker *w)
 	return sqe;
 }
 
-void kring_note_deadline(struct kring *r, uint64_t deadline)
-{
-	if (deadline >= r->pending_min)
-		return;
-	r->pending_min = deadline;
-	/* Relaxed: published by the release of sq_tail that follows. */
-	atomic_store_explicit((_Atomic uint64_t *)&r->k.page->pending_min,
-			      deadline, memory_order_relaxed);
-}
-
 void kring_flush(struct worker *w)
 {
 	struct kring *r = ring_of(w);

@@ -42,7 +42,7 @@
 /* No deadline: those end at ROOST_MAX_DEADLINE, and ROOST_FOREVER is not it. */
 #define ARMED_BUSY	(ROOST_FOREVER - 1)
 
-static uint64_t lock(struct wtimer *t)
+static inline uint64_t lock(struct wtimer *t)
 {
 	unsigned int tries = 0;
 	uint64_t armed;
@@ -67,7 +67,7 @@ static void unlock(struct wtimer *t, uint64_t armed)
 }
 
 /* Take back the last TIMER_SET if it is in our own ring.  Lock held. */
-static bool take_back(struct worker *w, struct wtimer *t)
+static noinline bool take_back(struct worker *w, struct wtimer *t)
 {
 	struct kring *r = ring_of(w);
 	struct roost_sqe *sqe;
@@ -94,8 +94,8 @@ static void arm(struct worker *w, struct wtimer *t, uint64_t wanted)
 	if (wanted > ROOST_MAX_DEADLINE)
 		wanted = ROOST_MAX_DEADLINE;
 	/* First the place: making room may take a system call. */
-	sqe = kring_stage(w);
-	if (!sqe)
+	sqe = kring_place(w);
+	if (unlikely(!sqe))
 		log_fatal("worker %u cannot arm a timer: the module is gone",
 			  w->index);
 	armed = lock(t);
@@ -103,13 +103,17 @@ static void arm(struct worker *w, struct wtimer *t, uint64_t wanted)
 		unlock(t, armed);
 		return;
 	}
-	take_back(w, t);
+	/* Nothing armed: nothing of ours in the ring that still counts. */
+	if (armed != ROOST_FOREVER)
+		take_back(w, t);
 	t->sequence++;
 	t->sq_index = r->sq_tail;
 	atomic_store_explicit(&t->worker, w->index, memory_order_relaxed);
-	sqe->opcode = ROOST_OP_TIMER_SET;
-	sqe->op_id = roost_op_id(t->slot, t->sequence);
-	sqe->deadline = wanted;
+	*sqe = (struct roost_sqe){
+		.opcode = ROOST_OP_TIMER_SET,
+		.op_id = roost_op_id(t->slot, t->sequence),
+		.deadline = wanted,
+	};
 	kring_note_deadline(r, wanted);
 	kring_publish(r);
 	unlock(t, wanted);

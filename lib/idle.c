@@ -129,17 +129,20 @@ void worker_wake_claimed(struct runtime *rt, struct worker *target)
 		stat_count(rt, STAT(wake_calls), 1);
 }
 
-void worker_wake_one(struct runtime *rt)
+static noinline void wake_some(struct runtime *rt)
 {
-	struct worker *target;
+	struct worker *target = worker_claim_idle(rt);
 
-	/* Barrier B: pairs with the one in idle_set(). */
-	atomic_thread_fence(memory_order_seq_cst);
-	if (!idle_any(rt))
-		return;
-	target = worker_claim_idle(rt);
 	if (target)
 		worker_wake_claimed(rt, target);
+}
+
+void worker_wake_one(struct runtime *rt)
+{
+	/* Barrier B: pairs with the one in idle_set(). */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (unlikely(idle_any(rt)))
+		wake_some(rt);
 }
 
 void worker_wake_all(struct runtime *rt)
