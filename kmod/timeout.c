@@ -226,18 +226,21 @@ static bool fire_all(struct roost_worker *worker, struct list_head *expired)
 /*
  * After a batch.  What is due already, because the batch was full or took
  * long, waits a little, in proportion to what this one took: interrupts must
- * not eat the CPU.
+ * not eat the CPU.  It has had its slack.
  */
 static void program_after(struct roost_worker *worker, u64 start)
 {
 	u64 next = roost_wheel_next(&worker->wheel);
+	u64 slack = worker->domain->slack_ns;
 	u64 now = ktime_get_ns();
 
 	if (next == U64_MAX)
 		return;
-	if (next <= now)
+	if (next <= now) {
 		next = now + max_t(u64, EXPIRE_PAUSE_NS, 2 * (now - start));
-	program_at(worker, next, next + worker->domain->slack_ns);
+		slack = 0;
+	}
+	program_at(worker, next, next + slack);
 }
 
 static enum hrtimer_restart expire(struct hrtimer *hrtimer)

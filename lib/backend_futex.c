@@ -19,12 +19,12 @@
  * two of these locks are ever held.
  *
  * The timekeeper (S1-12 to S1-19): at most one worker that is idle sleeps with
- * a deadline, the earliest of all wheels; the others sleep without.  Its
- * deadline is published before it looks at the wheels for the last time, and
- * who arms something earlier looks at it afterwards and wakes the keeper.  The
- * first worker to park takes the role; a keeper that gets an actor to run gives
- * it to an idle sibling, if there is anything to watch.  Running workers look
- * at the wheels themselves.
+ * a deadline, the earliest of all wheels plus the slack; the others sleep
+ * without.  Its deadline is published before it looks at the wheels for the last
+ * time, and who arms something earlier looks at it afterwards and wakes the
+ * keeper.  The first worker to park takes the role; a keeper that gets an actor
+ * to run gives it to an idle sibling, if there is anything to watch.  Running
+ * workers look at the wheels themselves.
  */
 #define _GNU_SOURCE
 #include "backend_futex.h"
@@ -239,6 +239,15 @@ static struct worker *lock_wheel_for(struct worker *w, struct wtimer *t,
 	}
 }
 
+/* When a sleeper must have noticed @deadline. */
+static uint64_t with_slack(const struct runtime *rt, uint64_t deadline)
+{
+	uint64_t slack = rt->config.slack_ns;
+
+	return deadline > ROOST_FOREVER - slack ? ROOST_FOREVER :
+						  deadline + slack;
+}
+
 /* Something is armed at @deadline: does the keeper know? */
 static void tell_keeper(struct runtime *rt, uint64_t deadline)
 {
@@ -247,8 +256,8 @@ static void tell_keeper(struct runtime *rt, uint64_t deadline)
 
 	/* Pairs with the fence in keeper_prepare(): S1-14. */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (deadline >= atomic_load_explicit(&d->keeper_until,
-					     memory_order_relaxed))
+	if (with_slack(rt, deadline) >= atomic_load_explicit(&d->keeper_until,
+						       memory_order_relaxed))
 		return;
 	keeper = atomic_load_explicit(&d->keeper, memory_order_relaxed);
 	/* Not in the idle mask: it is on its way up and will look. */
@@ -399,7 +408,7 @@ static bool keeper_become(struct worker *w)
 static uint64_t keeper_prepare(struct worker *w)
 {
 	struct futex_domain *d = domain_of(w->rt);
-	uint64_t until = next_of_all(w->rt);
+	uint64_t until = with_slack(w->rt, next_of_all(w->rt));
 	uint64_t next;
 
 	for (;;) {
@@ -408,7 +417,7 @@ static uint64_t keeper_prepare(struct worker *w)
 				      memory_order_relaxed);
 		/* Pairs with the fence in tell_keeper(). */
 		atomic_thread_fence(memory_order_seq_cst);
-		next = next_of_all(w->rt);
+		next = with_slack(w->rt, next_of_all(w->rt));
 		if (next >= until)
 			return until;
 		until = next;

@@ -74,6 +74,7 @@ static int create_domain(struct runtime *rt, int dev,
 	const struct roost_config *c = &rt->config;
 	struct roost_domain_params p = {
 		.tick_shift = tick_shift(c),
+		.slack_ns = c->slack_ns,
 		.nr_timers = c->max_actors,
 		.nr_polls = at_most(c->max_fds, info->max_polls),
 	};

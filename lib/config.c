@@ -138,6 +138,8 @@ int config_resolve(const struct roost_config *in, struct roost_config *out)
 	if (!err)
 		err = check("tick_ns", out->tick_ns, MIN_TICK, MAX_TICK);
 	if (!err)
+		err = check("slack_ns", out->slack_ns, 0, ROOST_MAX_SLACK_NS);
+	if (!err)
 		err = check("backend", (unsigned int)out->backend,
 			    ROOST_BACKEND_AUTO, ROOST_BACKEND_FUTEX);
 	if (!err)

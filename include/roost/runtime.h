@@ -26,6 +26,9 @@ enum roost_backend {
  *		Default: RLIMIT_NOFILE at start, at most 1,048,576.
  * @tick_ns:	tick of the timing wheel in ns, rounded to a power of two.
  *		Default 65,536.
+ * @slack_ns:	so much later than its tick may a deadline be noticed when all
+ *		workers sleep, so that several share one wake-up; never early.
+ *		At most a second.  Default 0.
  * @backend:	see enum roost_backend.  The environment variable ROOST_BACKEND
  *		("kernel", "futex", "auto") overrides ROOST_BACKEND_AUTO.
  * @reserved:	must be zero
@@ -37,8 +40,9 @@ struct roost_config {
 	unsigned int stack_pool;
 	unsigned int max_fds;
 	uint64_t tick_ns;
+	uint64_t slack_ns;
 	enum roost_backend backend;
-	unsigned int reserved[8];
+	unsigned int reserved[6];
 };
 
 /**

@@ -38,9 +38,11 @@ ROOST_TEST(knobs_out_of_range_are_refused_by_name)
 	refused((struct roost_config){ .max_fds = 1048577 }, "max_fds");
 	refused((struct roost_config){ .tick_ns = 1 }, "tick_ns");
 	refused((struct roost_config){ .tick_ns = 1ULL << 31 }, "tick_ns");
+	refused((struct roost_config){ .slack_ns = 1000000001 }, "slack_ns");
+	refused((struct roost_config){ .slack_ns = ~0ULL }, "slack_ns");
 	refused((struct roost_config){ .backend = (enum roost_backend)3 },
 		"backend");
-	reserved.reserved[7] = 1;
+	reserved.reserved[5] = 1;
 	refused(reserved, "reserved");
 	setenv("ROOST_BACKEND_SAVED", getenv("ROOST_BACKEND") ? : "", 1);
 	setenv("ROOST_BACKEND", "bogus", 1);

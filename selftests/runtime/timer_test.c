@@ -91,6 +91,53 @@ ACTOR_TEST(s1_17_short_sleeps_are_short, 1)
 	CHECK(roost_now() - start < ROOST_MSEC(150) * slow());
 }
 
+#define SPREAD	100
+
+struct spread {
+	struct sleeper s[SPREAD];
+	uint64_t parks;
+};
+
+/* Deadlines 2 ms apart, armed before the first of them. */
+static void sleep_spread(void *arg)
+{
+	struct spread *p = arg;
+	struct roost_stats before, after;
+	roost_pid pid[SPREAD];
+	unsigned int i;
+
+	for (i = 0; i < SPREAD; i++) {
+		p->s[i].ns = ROOST_MSEC(50 + 2 * i);
+		pid[i] = spawn(sleeper_main, &p->s[i]);
+	}
+	roost_yield();
+	CHECK_EQ(roost_stats(&before), 0);
+	for (i = 0; i < SPREAD; i++)
+		join(pid[i]);
+	CHECK_EQ(roost_stats(&after), 0);
+	p->parks = after.parks - before.parks;
+}
+
+/* What falls within the slack shares a wake-up: by count, not by time. */
+ROOST_TEST(slack_saves_wakeups_and_nobody_is_early)
+{
+	static struct spread without, with;
+	struct roost_config config = { .workers = 1 };
+	unsigned int i, bad = 0;
+
+	run_with(&config, sleep_spread, &without);
+	config.slack_ns = ROOST_MSEC(400);
+	run_with(&config, sleep_spread, &with);
+	printf("# parks: %lu, with slack %lu\n", (unsigned long)without.parks,
+	       (unsigned long)with.parks);
+	CHECK(with.parks < without.parks);
+	CHECK(with.parks <= SPREAD / 2);
+	for (i = 0; i < SPREAD; i++)
+		bad += with.s[i].early || with.s[i].result ||
+		       with.s[i].late > config.slack_ns + patience();
+	CHECK_EQ(bad, 0);
+}
+
 ACTOR_TEST(deadlines_that_have_passed, 1)
 {
 	uint64_t past = roost_now() - ROOST_SEC(1);

@@ -367,6 +367,181 @@ TEST_F_TIMEOUT(timer, truth_of_cancel, 600)
 	EXPECT_EQ(stat_of(&self->d).timers_pending, 0);
 }
 
+/* Each expiry in its own time has an interrupt of its own; all are counted. */
+TEST_F(timer, hrtimer_fires_add_up)
+{
+	const unsigned int rounds = 50;
+	struct roost_domain_stat s;
+	struct roost_cqe cqe;
+	struct wrk other;
+	unsigned int i;
+
+	ASSERT_EQ(wrk_make(&other, &self->d, 8, 128), 0);
+	EXPECT_EQ(stat_of(&self->d).hrtimer_fires, 0);
+	for (i = 0; i < rounds; i++) {
+		ASSERT_EQ(submit_one(&self->w, sqe_timer(0, i + 1,
+					now_ns() + MSEC / 2)), 1);
+		ASSERT_EQ(wait_pop(&self->d, &self->w, &cqe, self->limit), 0);
+		/* on another worker's hrtimer */
+		ASSERT_EQ(submit_one(&other, sqe_timer(1, i + 1,
+					now_ns() + MSEC / 2)), 1);
+		while (!pop(&other, &cqe)) {
+			ASSERT_LT(now_ns(), self->limit);
+			sleep_ns(MSEC / 5);
+		}
+	}
+	s = stat_of(&self->d);
+	EXPECT_GE(s.hrtimer_fires, 2 * rounds);
+	EXPECT_LE(s.hrtimer_fires, s.hrtimer_starts);
+	EXPECT_EQ(s.timers_fired, 2 * rounds);
+}
+
+#define SLACK_TIMERS	200
+
+FIXTURE(slack) {
+	struct dom d;
+	struct wrk w;
+	uint64_t limit;
+};
+
+FIXTURE_VARIANT(slack) {
+	uint64_t slack_ns;
+};
+
+FIXTURE_VARIANT_ADD(slack, none) { .slack_ns = 0 };
+FIXTURE_VARIANT_ADD(slack, less_than_a_tick) { .slack_ns = 20000 };
+FIXTURE_VARIANT_ADD(slack, some) { .slack_ns = 5 * MSEC };
+FIXTURE_VARIANT_ADD(slack, most) { .slack_ns = ROOST_MAX_SLACK_NS };
+
+FIXTURE_SETUP(slack)
+{
+	const struct roost_domain_params params = {
+		.nr_timers = SLACK_TIMERS,
+		.slack_ns = variant->slack_ns,
+	};
+
+	ASSERT_EQ(dom_make_params(&self->d, &params), 0);
+	ASSERT_EQ(wrk_make(&self->w, &self->d, 256, 512), 0);
+	ASSERT_EQ(attach(&self->w), 0);
+	self->limit = now_ns() + wide(20 * SEC);
+}
+
+FIXTURE_TEARDOWN(slack)
+{
+	close(self->w.fd);
+	close(self->d.fd);
+}
+
+/* Deadlines 1 ms apart, all of them handed over before the first. */
+static void set_apart(struct wrk *w, uint64_t *deadline)
+{
+	uint64_t base = now_ns() + 50 * MSEC;
+	struct roost_sqe sqe;
+	unsigned int i;
+
+	for (i = 0; i < SLACK_TIMERS; i++) {
+		deadline[i] = base + i * MSEC;
+		sqe = sqe_timer(i, 1, deadline[i]);
+		push(w, &sqe);
+	}
+	check(submit(w) == SLACK_TIMERS);
+}
+
+TEST_F(slack, never_early_and_not_later_than_that)
+{
+	const uint64_t most = variant->slack_ns + 65536 + wide(20 * MSEC);
+	uint64_t deadline[SLACK_TIMERS], now, late = 0;
+	struct roost_cqe cqe;
+	unsigned int i, k;
+
+	set_apart(&self->w, deadline);
+	for (i = 0; i < SLACK_TIMERS; i++) {
+		ASSERT_EQ(wait_pop(&self->d, &self->w, &cqe, self->limit), 0);
+		now = now_ns();
+		k = roost_op_index(cqe.user_data);
+		ASSERT_LT(k, SLACK_TIMERS);
+		ASSERT_EQ(cqe.res, 0);
+		ASSERT_GE(now, deadline[k]);
+		if (now - deadline[k] > late)
+			late = now - deadline[k];
+	}
+	TH_LOG("slack %llu us, late by at most %llu us",
+	       (unsigned long long)variant->slack_ns / 1000,
+	       (unsigned long long)late / 1000);
+	EXPECT_LE(late, most);
+}
+
+/* The deadline of a park is no different. */
+TEST_F(slack, of_a_park)
+{
+	const uint64_t most = variant->slack_ns + 65536 + wide(20 * MSEC);
+	uint64_t deadline;
+	uint32_t outcome;
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		deadline = now_ns() + MSEC;
+		ASSERT_EQ(park(&self->d, &self->w, deadline, &outcome), 0);
+		EXPECT_TRUE(outcome & ROOST_OUT_TIMEOUT);
+		EXPECT_GE(now_ns(), deadline);
+		EXPECT_LE(now_ns(), deadline + most);
+	}
+}
+
+/* What is set earlier than what is programmed, by more than the slack. */
+TEST_F(slack, earlier_ones_are_not_kept_waiting)
+{
+	struct roost_cqe cqe;
+
+	ASSERT_EQ(submit_one(&self->w, sqe_timer(0, 1, now_ns() + 7200 * SEC)),
+		  1);
+	ASSERT_EQ(submit_one(&self->w, sqe_timer(1, 1, now_ns() + 30 * MSEC)),
+		  1);
+	ASSERT_EQ(wait_pop(&self->d, &self->w, &cqe, self->limit), 0);
+	EXPECT_EQ(cqe.user_data, roost_op_id(1, 1));
+	EXPECT_EQ(stat_of(&self->d).timers_pending, 1);
+}
+
+static uint64_t fires_for_all(uint64_t slack_ns)
+{
+	const struct roost_domain_params params = {
+		.nr_timers = SLACK_TIMERS,
+		.slack_ns = slack_ns,
+	};
+	uint64_t deadline[SLACK_TIMERS], limit = now_ns() + wide(20 * SEC);
+	struct roost_domain_stat s;
+	struct roost_cqe cqe;
+	struct dom d;
+	struct wrk w;
+	unsigned int i;
+
+	check(dom_make_params(&d, &params) == 0);
+	check(wrk_make(&w, &d, 256, 512) == 0);
+	check(attach(&w) == 0);
+	set_apart(&w, deadline);
+	for (i = 0; i < SLACK_TIMERS; i++)
+		check(wait_pop(&d, &w, &cqe, limit) == 0);
+	s = stat_of(&d);
+	check(s.timers_fired == SLACK_TIMERS);
+	check(s.hrtimer_fires <= s.hrtimer_starts);
+	close(w.fd);
+	close(d.fd);
+	return s.hrtimer_fires;
+}
+
+/* Shown by the counters: time proves nothing on a loaded machine. */
+TEST(slack_saves_interrupts)
+{
+	uint64_t without = fires_for_all(0);
+	uint64_t with = fires_for_all(400 * MSEC);
+
+	TH_LOG("%llu interrupts for %u timers, with slack %llu",
+	       (unsigned long long)without, SLACK_TIMERS,
+	       (unsigned long long)with);
+	EXPECT_LT(with, without);
+	EXPECT_LE(with, SLACK_TIMERS / 2);
+}
+
 /* One random timer: what is to become of it, and what has. */
 struct random_timer {
 	uint64_t deadline;
