@@ -173,7 +173,7 @@ static void crowd_main(void *arg)
 {
 	static struct crowd_sleeper s[SLEEPERS];
 	static roost_pid pid[SLEEPERS];
-	const unsigned long each = fires / 30 + 1;
+	const unsigned long each = fires / 15 + 1;
 	struct bench_filler filler;
 	struct bench_span span;
 	unsigned int i;
@@ -209,7 +209,7 @@ int main(void)
 {
 	unsigned long i;
 
-	fires = env_number("BENCH_FIRES", 1000);
+	fires = env_number("BENCH_FIRES", 300);
 	bench_settle(SCHED_BATCH);
 	cost_of_turn = bench_cost_of_turn();
 	run("lib/", calls_main, ROOST_BACKEND_KERNEL);

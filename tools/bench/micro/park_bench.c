@@ -294,7 +294,7 @@ static double measure(struct side *side, const struct party *p,
 
 int main(void)
 {
-	const unsigned long rounds = env_number("BENCH_ROUNDS", 20000);
+	const unsigned long rounds = env_number("BENCH_ROUNDS", 5000);
 	static struct side side[2];
 	unsigned long run;
 	unsigned int i;

@@ -296,7 +296,7 @@ static void run(unsigned long rounds, unsigned long fires)
 int main(void)
 {
 	const unsigned long rounds = env_number("BENCH_ROUNDS", 50);
-	const unsigned long fires = env_number("BENCH_FIRES", 1000);
+	const unsigned long fires = env_number("BENCH_FIRES", 300);
 	unsigned long i;
 
 	check(dom_make(&domain, CROWD, 0) == 0);
