@@ -13,27 +13,26 @@
 
 #include "server.h"
 
-/* One request: 0 when the client has gone. */
-static ssize_t echo(int fd, char *buf)
+/* Send back what came, if anything, and wait for more. */
+static ssize_t echo(int fd, char *buf, size_t len)
 {
-	ssize_t n = roost_recv(fd, buf, SERVER_BUFFER, 0, ROOST_FOREVER);
-
-	if (n > 0)
-		n = roost_write_all(fd, buf, n, ROOST_FOREVER);
-	if (n < 0) {
-		errno = -n;
-		die("echo");
-	}
-	return n;
+	return roost_send_recv(fd, buf, len, buf, SERVER_BUFFER, 0,
+			       ROOST_FOREVER, NULL);
 }
 
 static void connection(void *arg)
 {
 	int fd = (int)(intptr_t)arg;
 	char buf[SERVER_BUFFER];
+	ssize_t n = 0;
 
-	while (echo(fd, buf) > 0)
-		;
+	do {
+		n = echo(fd, buf, n);
+	} while (n > 0);
+	if (n < 0) {
+		errno = -n;
+		die("roost_send_recv");
+	}
 	roost_close(fd);
 }
 

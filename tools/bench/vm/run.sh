@@ -23,7 +23,7 @@ usage: tools/bench/vm/run.sh [options]          or: make bench-vm
   --outstanding 'N...'  requests under way on each (1 16)
   --runs N              rounds; each figure is their median (3)
   --requests N          of a run, at least; a run has four times what is under way
-                        at once, if that is more (500 with --icount, else 20000)
+                        at once, if that is more (500 with --icount, else 5000)
   --seconds N           of a run, instead; not with --icount
   --size N              bytes of a message (64)
   --smp N               CPUs (2); the server has the first to itself
@@ -72,7 +72,7 @@ for number in $conns $outstanding $runs ${requests:-1} ${seconds:-1} $size $smp;
 done
 [ -z "$icount" ] || [ -z "$seconds" ] || die "--seconds is not for --icount"
 [ -n "$icount" ] || [ "$smp" -ge 2 ] || die "--smp: at least 2"
-: "${requests:=$([ -n "$icount" ] && echo 500 || echo 20000)}"
+: "${requests:=$([ -n "$icount" ] && echo 500 || echo 5000)}"
 
 cd "$ROOST_TOP" || exit 125
 : "${out:=build/bench/vm-$kernel${icount:+-icount}}"
