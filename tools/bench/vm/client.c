@@ -8,80 +8,87 @@
  * nothing is under way, --begin and --end are run by the shell.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench.h"
 #include "load.h"
 #include "server_stat.h"
 
-struct options {
-	struct load load;
-	uint64_t requests;
-	uint64_t warm;
-	uint64_t ns;
-	int server;
-	const char *begin;
-	const char *end;
+enum { CONNECTIONS, OUTSTANDING, SIZE, REQUESTS, SECONDS, WARM, SERVER, PATIENCE };
+
+static struct {
+	const char *name;
+	uint64_t value;
+	uint64_t least;
+	uint64_t most;
+} numbers[] = {
+	[CONNECTIONS] = { "--connections", 1, 1, BENCH_MAX_CONNS },
+	[OUTSTANDING] = { "--outstanding", 1, 1, 4096 },
+	[SIZE] = { "--size", 64, 8, 65536 },
+	[REQUESTS] = { "--requests", 10000, 1, 1ULL << 40 },
+	[SECONDS] = { "--seconds", 0, 1, 3600 },	/* instead of requests */
+	[WARM] = { "--warm", 0, 0, 1ULL << 40 },
+	[SERVER] = { "--server", 0, 1, 1ULL << 22 },	/* its process */
+	[PATIENCE] = { "--patience", 60000, 1, 3600000 },	/* ms */
 };
 
-static const struct option names[] = {
-	{ "address", required_argument, NULL, 'a' },
-	{ "connections", required_argument, NULL, 'c' },
-	{ "outstanding", required_argument, NULL, 'o' },
-	{ "size", required_argument, NULL, 's' },
-	{ "requests", required_argument, NULL, 'n' },
-	{ "seconds", required_argument, NULL, 't' },
-	{ "warm", required_argument, NULL, 'w' },
-	{ "server", required_argument, NULL, 'p' },
-	{ "patience", required_argument, NULL, 'h' },
-	{ "begin", required_argument, NULL, 'b' },
-	{ "end", required_argument, NULL, 'e' },
-	{ 0 }
+enum { ADDRESS, BEGIN, END };
+
+static struct {
+	const char *name;
+	const char *value;
+} texts[] = {
+	[ADDRESS] = { "--address", NULL },
+	[BEGIN] = { "--begin", NULL },
+	[END] = { "--end", NULL },
 };
 
-static unsigned long number(const char *text, unsigned long least,
-			    unsigned long most)
+#define NR(array)	(sizeof(array) / sizeof((array)[0]))
+
+static void set_number(size_t i, const char *text)
 {
 	char *end;
-	unsigned long n = strtoul(text, &end, 10);
 
-	errno = 0;
-	if (*end || end == text || n < least || n > most)
-		die("%s: not a number from %lu to %lu", text, least, most);
-	return n;
+	numbers[i].value = strtoull(text, &end, 10);
+	if (*end || end == text || numbers[i].value < numbers[i].least ||
+	    numbers[i].value > numbers[i].most)
+		die("%s %s: not a number from %" PRIu64 " to %" PRIu64,
+		    numbers[i].name, text, numbers[i].least, numbers[i].most);
 }
 
-static void set(struct options *o, int name, char *value)
+static void set(const char *name, const char *value)
 {
-	switch (name) {
-	case 'a': o->load.address = value; break;
-	case 'c': o->load.connections = number(value, 1, BENCH_MAX_CONNS); break;
-	case 'o': o->load.outstanding = number(value, 1, 4096); break;
-	case 's': o->load.size = number(value, 8, 65536); break;
-	case 'n': o->requests = number(value, 1, 1UL << 40); break;
-	case 't': o->ns = number(value, 1, 3600) * 1000000000; break;
-	case 'w': o->warm = number(value, 0, 1UL << 40); break;
-	case 'p': o->server = number(value, 1, 1UL << 22); break;
-	case 'h': o->load.patience_ms = number(value, 1, 3600000); break;
-	case 'b': o->begin = value; break;
-	case 'e': o->end = value; break;
-	default: die("see the top of client.c for the options");
+	size_t i;
+
+	for (i = 0; i < NR(numbers); i++)
+		if (!strcmp(name, numbers[i].name)) {
+			set_number(i, value);
+			return;
+		}
+	for (i = 0; i < NR(texts); i++)
+		if (!strcmp(name, texts[i].name)) {
+			texts[i].value = value;
+			return;
+		}
+	die("%s: no such option", name);
+}
+
+static void parse(int argc, char **argv)
+{
+	int i;
+
+	errno = 0;
+	for (i = 1; i < argc; i += 2) {
+		if (i + 1 == argc)
+			die("%s needs an argument", argv[i]);
+		set(argv[i], argv[i + 1]);
 	}
-}
-
-static void parse(struct options *o, int argc, char **argv)
-{
-	int name;
-
-	while ((name = getopt_long(argc, argv, "", names, NULL)) >= 0)
-		set(o, name, optarg);
-	errno = 0;
-	if (!o->load.address || !o->server || optind < argc)
-		die("--address and --server are needed, and nothing but options");
-	if (o->load.size % 8)
+	if (!texts[ADDRESS].value || !numbers[SERVER].value)
+		die("--address and --server are needed");
+	if (numbers[SIZE].value % 8)
 		die("--size: not a multiple of 8");
 }
 
@@ -92,39 +99,46 @@ static void run(const char *command)
 		die("this failed: %s", command);
 }
 
+static void report(uint64_t requests, uint64_t ns, const struct latency *latency,
+		   const struct server_stat *before,
+		   const struct server_stat *after)
+{
+	printf("%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
+	       "\t%" PRIu64 "\t%" PRIu64 "\n", requests, ns,
+	       latency_quantile(latency, 0.5), latency_quantile(latency, 0.99),
+	       latency_quantile(latency, 1), after->cpu_ns - before->cpu_ns,
+	       after->switches - before->switches);
+}
+
 int main(int argc, char **argv)
 {
 	static struct latency warm, latency;
-	struct options o = {
-		.load = {
-			.connections = 1,
-			.outstanding = 1,
-			.size = 64,
-			.patience_ms = 60000,
-		},
-		.requests = 10000,
-	};
 	struct server_stat before, after;
 	uint64_t start, requests, ns;
+	struct load load;
 
-	parse(&o, argc, argv);
+	parse(argc, argv);
+	load = (struct load){
+		.address = texts[ADDRESS].value,
+		.connections = numbers[CONNECTIONS].value,
+		.outstanding = numbers[OUTSTANDING].value,
+		.size = numbers[SIZE].value,
+		.patience_ms = numbers[PATIENCE].value,
+	};
 	join_batch_class();
-	load_open(&o.load);
-	load_run(&o.load, o.warm, 0, &warm);
+	load_open(&load);
+	load_run(&load, numbers[WARM].value, 0, &warm);
 
-	run(o.begin);
-	before = server_stat(o.server);
+	run(texts[BEGIN].value);
+	before = server_stat(numbers[SERVER].value);
 	start = load_now();
-	requests = load_run(&o.load, o.requests, o.ns, &latency);
+	requests = load_run(&load, numbers[REQUESTS].value,
+			    numbers[SECONDS].value * 1000000000, &latency);
 	ns = load_now() - start;
-	after = server_stat(o.server);
-	run(o.end);
+	after = server_stat(numbers[SERVER].value);
+	run(texts[END].value);
 
-	load_close(&o.load);
-	printf("%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
-	       "\t%" PRIu64 "\t%" PRIu64 "\n", requests, ns,
-	       latency_quantile(&latency, 0.5), latency_quantile(&latency, 0.99),
-	       latency_quantile(&latency, 1), after.cpu_ns - before.cpu_ns,
-	       after.switches - before.switches);
+	load_close(&load);
+	report(requests, ns, &latency, &before, &after);
 	return 0;
 }

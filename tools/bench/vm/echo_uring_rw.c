@@ -206,10 +206,17 @@ static void handle(const struct io_uring_cqe *cqe)
 		die("operation %d on connection %u", kind, conn);
 	}
 	switch (kind) {
-	case ACCEPT:	on_accept(cqe, conn); break;
-	case RECV:	on_recv(cqe, conn); break;
-	case SEND:	on_send(cqe, conn); break;
-	case CLOSE:	break;
+	case ACCEPT:
+		on_accept(cqe, conn);
+		break;
+	case RECV:
+		on_recv(cqe, conn);
+		break;
+	case SEND:
+		on_send(cqe, conn);
+		break;
+	case CLOSE:
+		break;
 	}
 }
 

@@ -64,8 +64,9 @@ function row(p, t, c, o,	key, m, r)
 	if (sort_runs(each, key) != runs || !counted[key])
 		missing = missing sprintf(" %s/%s/%s/%s", p, t, c, o)
 	printf "%s\t%s\t%s\t%s", p, t, c, o > tsv
-	printf "%s\n    {\"party\": \"%s\", \"transport\": \"%s\", \"connections\": %d, \"outstanding\": %d",
-	       lines++ ? "," : "", p, t, c, o > json
+	printf "%s\n    {\"party\": \"%s\", \"transport\": \"%s\", ",
+	       lines++ ? "," : "", p, t > json
+	printf "\"connections\": %d, \"outstanding\": %d", c, o > json
 
 	m = median(each, key)
 	printf "%5s %-13s %9.0f %9.0f %9.0f", c, p, m, least, most
@@ -179,7 +180,8 @@ END {
 	ratios()
 	printf "\n  ],\n  \"complete\": %s\n}\n", missing == "" ? "true" : "false" > json
 	print "\nto epoll: its time a request over the party's; above 1 is faster than epoll."
-	print "server: CPU time of its threads. calls, wakes: of its threads, counted in a run of their own."
+	print "server: CPU time of its threads."
+	print "calls, wakes: of its threads, counted in a run of their own."
 	if (!icount && model ~ /TCG/)
 		print "The VM is emulated: wall-clock figures vary; see --icount."
 	if (missing != "")
