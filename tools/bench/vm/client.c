@@ -4,8 +4,11 @@
  *
  * Prints one line of tab-separated numbers: requests, nanoseconds for all of
  * them, latency p50, p99 and largest (ns), the server's time on CPUs (ns) and its
- * context switches.  Between the warm-up and the requests, and after them, when
- * nothing is under way, --begin and --end are run by the shell.
+ * context switches.
+ *
+ * With --counted so many requests follow, and --begin and --end are run by the
+ * shell before and after them.  Each of the parts (warm-up, requests, counted
+ * ones) begins and ends with nothing under way.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,7 +20,10 @@
 #include "load.h"
 #include "server_stat.h"
 
-enum { CONNECTIONS, OUTSTANDING, SIZE, REQUESTS, SECONDS, WARM, SERVER, PATIENCE };
+enum {
+	CONNECTIONS, OUTSTANDING, SIZE, REQUESTS, SECONDS, WARM, COUNTED,
+	SERVER, PATIENCE
+};
 
 static struct {
 	const char *name;
@@ -31,6 +37,7 @@ static struct {
 	[REQUESTS] = { "--requests", 10000, 1, 1ULL << 40 },
 	[SECONDS] = { "--seconds", 0, 1, 3600 },	/* instead of requests */
 	[WARM] = { "--warm", 0, 0, 1ULL << 40 },
+	[COUNTED] = { "--counted", 0, 0, 1ULL << 40 },
 	[SERVER] = { "--server", 0, 1, 1ULL << 22 },	/* its process */
 	[PATIENCE] = { "--patience", 60000, 1, 3600000 },	/* ms */
 };
@@ -112,7 +119,7 @@ static void report(uint64_t requests, uint64_t ns, const struct latency *latency
 
 int main(int argc, char **argv)
 {
-	static struct latency warm, latency;
+	static struct latency latency, ignored;
 	struct server_stat before, after;
 	uint64_t start, requests, ns;
 	struct load load;
@@ -127,17 +134,20 @@ int main(int argc, char **argv)
 	};
 	join_batch_class();
 	load_open(&load);
-	load_run(&load, numbers[WARM].value, 0, &warm);
+	load_run(&load, numbers[WARM].value, 0, &ignored);
 
-	run(texts[BEGIN].value);
 	before = server_stat(numbers[SERVER].value);
 	start = load_now();
 	requests = load_run(&load, numbers[REQUESTS].value,
 			    numbers[SECONDS].value * 1000000000, &latency);
 	ns = load_now() - start;
 	after = server_stat(numbers[SERVER].value);
-	run(texts[END].value);
 
+	if (numbers[COUNTED].value) {
+		run(texts[BEGIN].value);
+		load_run(&load, numbers[COUNTED].value, 0, &ignored);
+		run(texts[END].value);
+	}
 	load_close(&load);
 	report(requests, ns, &latency, &before, &after);
 	return 0;

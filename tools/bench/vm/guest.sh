@@ -8,7 +8,7 @@
 # Leaves in /out: rows.tsv, one line a run: party, transport, connections,
 # outstanding, round, and what client prints; counts.tsv, one line a party and
 # cell: the first four, requests, system calls, wake-ups, and the calls by name;
-# host.txt. The counts are of a run of their own, in which the kernel counts.
+# host.txt. The kernel counts in the last round, after what is measured.
 #
 # Environment: PARTIES, TRANSPORTS, CONNS, OUTSTANDING, RUNS, REQUESTS (at least so
 # many a run), SECONDS_EACH (instead, if set), SIZE, PIN (server and client each on a CPU).
@@ -93,25 +93,41 @@ stop_server()
 
 # ---- the load ----
 
-# drive CONNS OUTSTANDING OPTION...: the client; its line into $work/row.
+# load_of CONNS OUTSTANDING: sets n and the client's options.
+load_of()
+{
+	n=$(($1 * $2 * 2))
+	[ $n -gt "$REQUESTS" ] || n=$REQUESTS
+	warm=$((n / 4))
+	[ $warm -gt $(($1 * $2)) ] || warm=$(($1 * $2))
+	options="--connections $1 --outstanding $2 --size $SIZE --requests $n"
+	options="$options --warm $warm ${SECONDS_EACH:+--seconds $SECONDS_EACH}"
+}
+
+# drive OPTION...: the client; its line into $work/row.
 drive()
 {
-	n=$(($1 * $2 * 4))
-	[ $n -gt "$REQUESTS" ] || n=$REQUESTS
-	conns=$1 out=$2
-	shift 2
-	( on e $here/client --address $address --server $pid --size "$SIZE" \
-		--connections "$conns" --outstanding "$out" --requests $n \
-		--warm $((n / 4)) "$@" >$work/row 2>$work/err )
+	# shellcheck disable=SC2086 # words are meant
+	( on e $here/client --address $address --server $pid $options "$@" \
+		>$work/row 2>$work/err )
 }
 
 # measure PARTY TRANSPORT CONNS OUTSTANDING ROUND
 measure()
 {
+	load_of "$3" "$4"
 	start_server "$1" "$2" || return
-	if drive "$3" "$4" ${SECONDS_EACH:+--seconds "$SECONDS_EACH"}; then
+	if [ "$5" = "$RUNS" ]; then
+		drive --counted $n --begin "$here/guest.sh --count-begin $pid" \
+			--end "$here/guest.sh --count-end $pid"
+	else
+		drive
+	fi
+	rc=$?
+	if [ $rc = 0 ]; then
 		printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$@" "$(cat $work/row)" \
 			>> /out/rows.tsv
+		[ "$5" != "$RUNS" ] || counted "$1" "$2" "$3" "$4"
 	else
 		fail "$*: $(cat $work/err) $(cat $work/out)"
 	fi
@@ -149,34 +165,24 @@ count_end()
 		echo '!hist:keys=pid:size=128' > $wakes/trigger
 }
 
-# count PARTY TRANSPORT CONNS OUTSTANDING
-count()
+# counted PARTY TRANSPORT CONNS OUTSTANDING: what the last run left.
+counted()
 {
-	start_server "$1" "$2" || return
-	if drive "$3" "$4" --begin "$here/guest.sh --count-begin $pid" \
-		--end "$here/guest.sh --count-end $pid"; then
-		printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$@" \
-			"$(cut -f1 $work/row)" \
-			"$(awk '{ n += $2 } END { print n + 0 }' $work/calls)" \
-			"$(cat $work/wakes)" "$(tr '\n' ' ' < $work/calls)" \
-			>> /out/counts.tsv
-	else
-		fail "$*, counted: $(cat $work/err) $(cat $work/out)"
-	fi
-	stop_server "$1"
+	printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$@" $n \
+		"$(awk '{ n += $2 } END { print n + 0 }' $work/calls)" \
+		"$(cat $work/wakes)" "$(tr '\n' ' ' < $work/calls)" \
+		>> /out/counts.tsv
 }
 
-# each_cell CMD [ROUND]: CMD PARTY TRANSPORT CONNS OUTSTANDING [ROUND], for all.
+# each_cell ROUND: measure all.
 each_cell()
 {
-	command=$1
-	shift
 	for transport in $TRANSPORTS; do
-		for number in $CONNS; do
+		for conns in $CONNS; do
 			for under_way in $OUTSTANDING; do
 				for party in $PARTIES; do
-					$command "$party" "$transport" \
-						"$number" "$under_way" "$@"
+					measure "$party" "$transport" "$conns" \
+						"$under_way" "$1"
 				done
 			done
 		done
@@ -198,12 +204,10 @@ echo '20000 65535' > /proc/sys/net/ipv4/ip_local_port_range
 	nproc
 } > /out/host.txt
 
-say "counting"
-each_cell count
 round=1
 while [ $round -le "$RUNS" ]; do
 	say "round $round of $RUNS, $(cut -d' ' -f1 /proc/uptime) s since the boot"
-	each_cell measure $round
+	each_cell $round
 	round=$((round + 1))
 done
 [ $failures = 0 ]

@@ -181,7 +181,7 @@ END {
 	printf "\n  ],\n  \"complete\": %s\n}\n", missing == "" ? "true" : "false" > json
 	print "\nto epoll: its time a request over the party's; above 1 is faster than epoll."
 	print "server: CPU time of its threads."
-	print "calls, wakes: of its threads, counted in a run of their own."
+	print "calls, wakes: of its threads, counted after what was measured."
 	if (!icount && model ~ /TCG/)
 		print "The VM is emulated: wall-clock figures vary; see --icount."
 	if (missing != "")

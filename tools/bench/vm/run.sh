@@ -22,8 +22,8 @@ usage: tools/bench/vm/run.sh [options]          or: make bench-vm
   --conns 'N...'        connections (1 16 64 512)
   --outstanding 'N...'  requests under way on each (1 16)
   --runs N              rounds; each figure is their median (3)
-  --requests N          of a run, at least; a run has four times what is under way
-                        at once, if that is more (500 with --icount, else 5000)
+  --requests N          of a run, at least; a run has twice what is under way at
+                        once, if that is more (500 with --icount, else 5000)
   --seconds N           of a run, instead; not with --icount
   --size N              bytes of a message (64)
   --smp N               CPUs (2); the server has the first to itself
