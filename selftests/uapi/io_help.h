@@ -207,19 +207,21 @@ static inline bool is_tcp(int fd)
 
 /*
  * Write until nothing more fits.  Returns how many bytes did.  In TCP room may
- * come again by acknowledgements and probes, until both ends are full.
+ * come again by acknowledgements and probes: there it does not count before all
+ * that waits has been sent, which takes a reader.
  */
 static inline size_t fill_socket(int fd)
 {
-	uint64_t pause = is_tcp(fd) ? 50 * MSEC : 0;
+	bool tcp = is_tcp(fd);
 	unsigned int quiet = 0;
 	static char junk[4096];
 	size_t total = 0;
 	ssize_t n;
 
 	memset(junk, 'f', sizeof(junk));
-	while (quiet < (pause ? 6 : 2)) {
-		n = send(fd, junk, quiet ? 1 : sizeof(junk), BOTH_DONTWAIT);
+	while (quiet < (tcp ? 5 : 2)) {
+		n = send(fd, junk, quiet && !tcp ? 1 : sizeof(junk),
+			 BOTH_DONTWAIT);
 		if (n > 0) {
 			total += (size_t)n;
 			quiet = 0;
@@ -227,9 +229,11 @@ static inline size_t fill_socket(int fd)
 		}
 		check(errno == EAGAIN);
 		quiet++;
-		if (pause)
-			sleep_ns(pause);
+		if (tcp)
+			sleep_ns(20 * MSEC);
 	}
+	if (tcp)
+		set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, 1);
 	return total;
 }
 
