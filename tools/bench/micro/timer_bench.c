@@ -20,12 +20,15 @@
 static struct dom domain;
 static struct wrk worker;
 static double cost_of_turn;
+/* Of whatever was set last, of any index. */
+static uint32_t sequence;
 
-static void set_all(unsigned int batch, uint32_t sequence, uint64_t first)
+static void set_all(unsigned int batch, uint64_t first)
 {
 	struct roost_sqe sqe;
 	unsigned int i;
 
+	sequence++;
 	for (i = 0; i < CROWD; i++) {
 		sqe = sqe_timer(i, sequence, first + (i * 7919 % CROWD) * MSEC);
 		push(&worker, &sqe);
@@ -36,11 +39,12 @@ static void set_all(unsigned int batch, uint32_t sequence, uint64_t first)
 		check(submit(&worker) > 0);
 }
 
-static void cancel_all(uint32_t sequence)
+static void cancel_all(void)
 {
 	struct roost_sqe sqe;
 	unsigned int i;
 
+	sequence++;
 	for (i = 0; i < CROWD; i++) {
 		sqe = sqe_timer_cancel(i, sequence, ROOST_SQE_QUIET);
 		push(&worker, &sqe);
@@ -50,17 +54,16 @@ static void cancel_all(uint32_t sequence)
 
 static double arm_device(unsigned int batch, unsigned long rounds, bool move)
 {
-	static uint32_t sequence;
 	uint64_t start, spent = 0;
 	unsigned long i;
 
 	for (i = 0; i < rounds; i++) {
 		if (move)
-			set_all(batch, ++sequence, now_ns() + SEC);
+			set_all(batch, now_ns() + SEC);
 		start = now_ns();
-		set_all(batch, ++sequence, start + SEC + SEC / 2);
+		set_all(batch, start + SEC + SEC / 2);
 		spent += now_ns() - start;
-		cancel_all(++sequence);
+		cancel_all();
 	}
 	return (double)spent / (double)(rounds * CROWD);
 }
@@ -169,14 +172,13 @@ static double arm_heap(unsigned long rounds)
  * Sleepers.  Each waits once for @deadline, however its kind does that.
  */
 struct sleeper {
-	uint32_t sequence;
 	int fd;
 	struct io_uring ring;
 };
 
 static void sleep_device(struct sleeper *s, uint64_t deadline)
 {
-	struct roost_sqe sqe = sqe_timer(0, ++s->sequence, deadline);
+	struct roost_sqe sqe = sqe_timer(0, ++sequence, deadline);
 	struct roost_cqe cqe;
 	uint32_t event = sample(&domain), outcome;
 
@@ -185,6 +187,7 @@ static void sleep_device(struct sleeper *s, uint64_t deadline)
 	while (park_with(&domain, &worker, event, ROOST_NO_DEADLINE, &outcome))
 		event = sample(&domain);
 	check(pop(&worker, &cqe) && !cqe.res);
+	(void)s;
 }
 
 static void sleep_heap(struct sleeper *s, uint64_t deadline)
@@ -233,13 +236,11 @@ static double fire(void (*sleep_until)(struct sleeper *s, uint64_t deadline),
 		   unsigned long n)
 {
 	struct sleeper s = { .fd = timerfd_create(CLOCK_MONOTONIC, 0) };
-	static uint32_t sequence = 1U << 20;
 	struct bench_filler filler;
 	struct bench_span span;
 	unsigned long i;
 	double spent;
 
-	s.sequence = sequence;
 	check(io_uring_queue_init(8, &s.ring, 0) == 0);
 	for (i = 0; i < 1000; i++)
 		heap_push(now_ns() + 1000 * SEC + i);
@@ -252,7 +253,6 @@ static double fire(void (*sleep_until)(struct sleeper *s, uint64_t deadline),
 	spent = bench_end(&filler, span, cost_of_turn);
 	bench_fill_stop(&filler);
 	heap_size = 0;
-	sequence = s.sequence;
 	close(s.fd);
 	io_uring_queue_exit(&s.ring);
 	return spent / (double)n;
