@@ -70,10 +70,18 @@ static void go_idle(struct side *me)
 	set_idle(&domain, &me->w);
 }
 
+/* What the other waits for, then whom to wake: the barrier is in the store. */
 static bool claim(struct side *other)
 {
+	__atomic_store_n(&other->word, 1, __ATOMIC_SEQ_CST);
 	return clear_idle(&domain, &other->w) &&
 	       __atomic_exchange_n(&other->w.page->parked, 0, __ATOMIC_SEQ_CST);
+}
+
+/* A tick may have come before the other went to sleep: then it will see. */
+static bool woken(struct side *me)
+{
+	return __atomic_load_n(&me->word, __ATOMIC_RELAXED);
 }
 
 static void device_wake_other(struct side *me)
@@ -83,8 +91,8 @@ static void device_wake_other(struct side *me)
 		.index = me->other->number,
 	};
 
-	check(claim(me->other));
-	check(syscall(SYS_ioctl, domain.fd, ROOST_IOC_WAKE, &w) == 1);
+	if (claim(me->other))
+		check(syscall(SYS_ioctl, domain.fd, ROOST_IOC_WAKE, &w) >= 0);
 }
 
 static void device_enter(struct side *me, uint32_t flags, uint32_t wake)
@@ -97,39 +105,50 @@ static void device_enter(struct side *me, uint32_t flags, uint32_t wake)
 	};
 
 	go_idle(me);
-	check(syscall(SYS_ioctl, me->w.fd, ROOST_IOC_ENTER, &e) == 0);
-	check(e.outcome == (ROOST_OUT_WAKE | ROOST_OUT_SLEPT));
+	if (woken(me))
+		clear_idle(&domain, &me->w);
+	else
+		check(syscall(SYS_ioctl, me->w.fd, ROOST_IOC_ENTER, &e) == 0);
 }
 
 static void device_sleep(struct side *me)
 {
-	device_enter(me, ROOST_ENTER_PARK, 0);
+	while (!woken(me))
+		device_enter(me, ROOST_ENTER_PARK, 0);
+	me->word = 0;
 }
 
-/* One call; the other is known to sleep. */
+/* One call: nobody can have woken us before. */
 static void device_switch(struct side *me)
 {
+	__atomic_store_n(&me->other->word, 1, __ATOMIC_SEQ_CST);
 	device_enter(me, ROOST_ENTER_WAKE | ROOST_ENTER_PARK,
 		     me->other->number);
+	device_sleep(me);
 }
 
 static void idle_futex_wake_other(struct side *me)
 {
-	check(claim(me->other));
-	check(futex(&me->other->w.page->parked, FUTEX_WAKE, 1) == 1);
+	if (claim(me->other))
+		futex(&me->other->w.page->parked, FUTEX_WAKE, 1);
 }
 
 static void idle_futex_sleep(struct side *me)
 {
 	uint32_t *parked = &me->w.page->parked;
-	uint32_t event = sample(&domain);
+	uint32_t event;
 
-	go_idle(me);
-	__atomic_exchange_n(parked, 1, __ATOMIC_SEQ_CST);
-	if (!idle_bit(&domain, &me->w) || sample(&domain) != event)
-		return;
-	while (__atomic_load_n(parked, __ATOMIC_ACQUIRE))
-		futex(parked, FUTEX_WAIT, 1);
+	while (!woken(me)) {
+		event = sample(&domain);
+		go_idle(me);
+		__atomic_exchange_n(parked, 1, __ATOMIC_SEQ_CST);
+		while (!woken(me) && idle_bit(&domain, &me->w) &&
+		       sample(&domain) == event)
+			futex(parked, FUTEX_WAIT, 1);
+		__atomic_store_n(parked, 0, __ATOMIC_RELAXED);
+		clear_idle(&domain, &me->w);
+	}
+	me->word = 0;
 }
 
 static void eventfd_wake_other(struct side *me)
