@@ -114,8 +114,8 @@ awk -F'\t' -v kernel="$kernel" '
 	{
 		printf "%s\n    {\"name\": \"%s\", \"median\": %s, \"min\": %s, " \
 			"\"max\": %s, \"runs\": %s, \"ratio\": %s}", \
-			NR > 2 ? "," : "", $1, $2, $3, $4, $5, \
-			$6 == "-" ? "null" : $6
+			(NR > 2 ? "," : ""), $1, $2, $3, $4, $5, \
+			($6 == "-" ? "null" : $6)
 	}
 	END { print "\n  ]\n}" }' "$name.tsv" > "$name.json"
 
