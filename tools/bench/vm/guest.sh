@@ -179,6 +179,7 @@ each_cell()
 {
 	for transport in $TRANSPORTS; do
 		for conns in $CONNS; do
+			say "round $1 of $RUNS, $transport, $conns connections"
 			for under_way in $OUTSTANDING; do
 				for party in $PARTIES; do
 					measure "$party" "$transport" "$conns" \
@@ -206,7 +207,6 @@ echo '20000 65535' > /proc/sys/net/ipv4/ip_local_port_range
 
 round=1
 while [ $round -le "$RUNS" ]; do
-	say "round $round of $RUNS, $(cut -d' ' -f1 /proc/uptime) s since the boot"
 	each_cell $round
 	round=$((round + 1))
 done
