@@ -396,6 +396,29 @@ TEST_F(timer, hrtimer_fires_add_up)
 	EXPECT_EQ(s.timers_fired, 2 * rounds);
 }
 
+/*
+ * E2: the hrtimer runs for the timer, and covers the park.  It may be started
+ * once each time that it has gone off, and not for the park.
+ */
+TEST_F(timer, a_covered_park_starts_no_hrtimer)
+{
+	struct roost_domain_stat before, after;
+	uint64_t first = now_ns() + 300 * MSEC;
+	struct roost_cqe cqe;
+	uint32_t outcome;
+
+	ASSERT_EQ(submit_one(&self->w, sqe_timer(0, 1, first)), 1);
+	before = stat_of(&self->d);
+	EXPECT_EQ(before.hrtimer_starts, 1);
+	ASSERT_EQ(park(&self->d, &self->w, first + 300 * MSEC, &outcome), 0);
+	EXPECT_EQ(outcome, ROOST_OUT_SLEPT | ROOST_OUT_EVENT);
+	ASSERT_TRUE(pop(&self->w, &cqe));
+	after = stat_of(&self->d);
+	EXPECT_GE(after.hrtimer_fires, 1);
+	EXPECT_LE(after.hrtimer_starts - before.hrtimer_starts,
+		  after.hrtimer_fires - before.hrtimer_fires);
+}
+
 #define SLACK_TIMERS	200
 
 FIXTURE(slack) {
