@@ -15,9 +15,9 @@
  *	  worker->cq_lock	raw, irqs off
  *	  worker->lock		raw, irqs off; wakes its carrier under it
  *
- * Neither op->lock nor slot->lock is held when a head's lock is taken.  file->lock,
- * cq_lock and worker->lock do not nest in one another.  All raw locks may be taken in hard interrupt context, also
- * under PREEMPT_RT.
+ * Neither op->lock nor slot->lock is held when a head's lock is taken.
+ * file->lock, cq_lock and worker->lock do not nest in one another.  All raw locks
+ * may be taken in hard interrupt context, also under PREEMPT_RT.
  *
  * LIFETIME: a domain lives as long as its file or the file of one of its
  * workers; worker objects live as long as their domain.  What it holds of

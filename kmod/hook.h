@@ -66,6 +66,7 @@ static inline void roost_hook_leave(struct roost_hook_entry *entry)
  */
 static inline void roost_hook_let_go(struct roost_hook_entry *entry)
 {
+	/* See above. */
 	smp_store_release(&entry->head, NULL);
 }
 

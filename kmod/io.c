@@ -809,7 +809,7 @@ static void set_transfer(struct roost_io *io, const struct roost_sqe *sqe)
 }
 
 static struct roost_file *file_of(struct roost_domain *domain,
-				   const struct roost_sqe *sqe)
+				  const struct roost_sqe *sqe)
 {
 	if (sqe->flags & ROOST_SQE_FILE)
 		return roost_file_get_registered(domain, sqe->fd,
