@@ -22,6 +22,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include <linux/roost.h>
+
 struct fd;
 struct roost_stats;
 struct runtime;
@@ -30,10 +32,11 @@ struct wtimer;
 
 #define IO_MAX_BYTES	0x7ffff000U
 
+/* With the kernel's numbers, so that nobody has to translate. */
 enum io_kind {
-	IO_RECV,
-	IO_SEND,
-	IO_SEND_RECV,	/* send all, then receive */
+	IO_RECV = ROOST_OP_RECV,
+	IO_SEND = ROOST_OP_SEND,
+	IO_SEND_RECV = ROOST_OP_SEND_RECV,	/* send all, then receive */
 };
 
 /**
@@ -51,7 +54,7 @@ enum io_kind {
  * Lengths are at most IO_MAX_BYTES, which is what one call moves.
  *
  * @ended:	out: the actor gave it up, for the deadline or a stop
- * @sending:	out: of IO_SEND_RECV: the result is that of the sending, not all
+ * @sending:	out, for IO_SEND_RECV: the result is that of the sending, not all
  *		was sent and nothing was received
  */
 struct io_op {

@@ -83,14 +83,8 @@ static bool is_pending(uint64_t op)
 
 static inline void fill(struct roost_sqe *sqe, const struct io_op *op, uint64_t op_id)
 {
-	static const uint8_t opcodes[] = {
-		[IO_RECV] = ROOST_OP_RECV,
-		[IO_SEND] = ROOST_OP_SEND,
-		[IO_SEND_RECV] = ROOST_OP_SEND_RECV,
-	};
-
 	*sqe = (struct roost_sqe){
-		.opcode = opcodes[op->kind],
+		.opcode = (uint8_t)op->kind,
 		.flags = ROOST_SQE_FILE,
 		.fd = op->fd,
 		.op_id = op_id,
@@ -221,7 +215,7 @@ ssize_t kernel_io(struct worker *w, struct io_op *op)
 	int err;
 
 	op->ended = false;
-	op->sending = op->kind == IO_SEND_RECV;
+	op->sending = true;
 	if (unlikely(s->index >= runtime_ring_ios(w->rt)) ||
 	    unlikely(!start(w, s, op, &ticket)))
 		return -ENOSYS;
@@ -232,13 +226,12 @@ ssize_t kernel_io(struct worker *w, struct io_op *op)
 		give_up(s, &ticket);
 		done = op_load(s);
 	}
-	/* What was not accepted has not sent anything. */
-	op->sending = op->kind == IO_SEND_RECV &&
-		      (done >> 32 & OP_SENDING || (int32_t)done == -ESTALE ||
-		       (int32_t)done == -EBUSY);
-	if (unlikely((int32_t)done == -EACCES))
+	op->sending = done >> 32 & OP_SENDING;
+	if (likely((int32_t)done >= 0))
+		return (int32_t)done;
+	if ((int32_t)done == -EACCES)
 		forbidden(runtime_self());
-	if (unlikely((int32_t)done == -ECANCELED && err)) {
+	if ((int32_t)done == -ECANCELED && err) {
 		op->ended = true;
 		return err;
 	}
