@@ -848,18 +848,28 @@ set_free:
 	return ret;
 }
 
+/* May what comes first, or both halves of it, have to wait for memory? */
+static bool launch_may_fault(const struct roost_io *io)
+{
+	u32 ready = READ_ONCE(io->file->ready);
+
+	/* What is only armed touches no memory yet. */
+	if (!io->once && !(ready & BIT(dir_of(io))))
+		return false;
+	if (io_may_fault(io))
+		return true;
+	return io->transfer.opcode == ROOST_OP_SEND_RECV && io->sending &&
+	       ready & BIT(ROOST_DIR_IN) &&
+	       may_fault(io->transfer.addr2, io->transfer.len2);
+}
+
 /*
  * A prepared op: try it, unless somebody behind it might have to wait for that.
- * A receiving half that follows needs no memory if there is nothing yet.
+ * (An event just now may make it an attempt after all, which is rare enough.)
  */
 static bool launch(struct roost_io *io, struct roost_worker *worker)
 {
-	u32 ready = READ_ONCE(io->file->ready);
-	bool both = io->transfer.opcode == ROOST_OP_SEND_RECV && io->sending &&
-		    ready & BIT(ROOST_DIR_IN);
-
-	if (io_may_fault(io) ||
-	    (both && may_fault(io->transfer.addr2, io->transfer.len2))) {
+	if (launch_may_fault(io)) {
 		put_back(io);
 		return false;
 	}
