@@ -329,7 +329,7 @@ static void ends_near_others(void *arg)
 
 ROOST_TEST(s0_78_every_worker_reaches_the_verdict)
 {
-	unsigned long n = rounds(5000), i;
+	unsigned long n = rounds(2000), i;
 	uint64_t r = tap_seed(2);
 
 	for (i = 0; i < n; i++)
