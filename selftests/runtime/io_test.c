@@ -515,11 +515,16 @@ ACTOR_TEST(error_queue_is_not_spun_on, 2)
 			 -ETIMEDOUT);
 		pauses = (roost_now() - pauses) / ROOST_MSEC(5);
 		CHECK_EQ(roost_stats(&after), 0);
-		/* One pause of 5 ms after each look; none where it is managed. */
+		/*
+		 * One pause of 5 ms after each look; none where it is managed.
+		 * On a busy machine, the other worker may report an event late,
+		 * so that a look is followed by another at once: seven a pause
+		 * were seen.  Who spins makes hundreds.
+		 */
 		if (managed)
 			pauses = 0;
-		CHECK(after.resumes - before.resumes < 2 * pauses + 10);
-		CHECK(after.fd_arms - before.fd_arms < pauses + 10);
+		CHECK(after.resumes - before.resumes < 40 * pauses + 10);
+		CHECK(after.fd_arms - before.fd_arms < 20 * pauses + 10);
 		CHECK(fd_has_error_queued(fd));
 		roost_close(fd);
 	}
