@@ -5,7 +5,9 @@
  * A node stays where it is until the table is freed, so interrupt context may
  * hold pointers to nodes without counting them.
  */
+#include <linux/err.h>
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -72,14 +74,18 @@ static void *make_chunk(struct roost_table *table, u32 c)
 /**
  * roost_table_make() - make the chunk of a node that was never used
  * @table:	the table
- * @index:	of the node, checked
+ * @index:	any value
  *
- * Context: task, may sleep.  Return: the node or -ENOMEM.
+ * Context: task, may sleep.  Return: the node, -EINVAL or -ENOMEM.
  */
 void *roost_table_make(struct roost_table *table, u32 index)
 {
-	void *chunk = make_chunk(table, index / ROOST_TABLE_CHUNK);
+	void *chunk;
 
+	if (index >= table->nr)
+		return ERR_PTR(-EINVAL);
+	index = array_index_nospec(index, table->nr);
+	chunk = make_chunk(table, index / ROOST_TABLE_CHUNK);
 	if (!chunk)
 		return ERR_PTR(-ENOMEM);
 	return chunk + (index % ROOST_TABLE_CHUNK) * table->size;

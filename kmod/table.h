@@ -3,7 +3,6 @@
 #ifndef _ROOST_TABLE_H
 #define _ROOST_TABLE_H
 
-#include <linux/err.h>
 #include <linux/atomic.h>
 #include <linux/nospec.h>
 #include <linux/types.h>
@@ -38,28 +37,6 @@ void roost_table_walk(struct roost_table *table,
 		      void (*fn)(void *node, void *arg), void *arg);
 
 /**
- * roost_table_get() - the node with an index that user space chose
- * @table:	the table
- * @index:	any value
- *
- * Context: task, may sleep.  Return: the node, -EINVAL for an index beyond the
- * table, or -ENOMEM.
- */
-static inline void *roost_table_get(struct roost_table *table, u32 index)
-{
-	void *chunk;
-
-	if (unlikely(index >= table->nr))
-		return ERR_PTR(-EINVAL);
-	index = array_index_nospec(index, table->nr);
-	/* Pairs with the cmpxchg in make_chunk(). */
-	chunk = smp_load_acquire(&table->chunks[index / ROOST_TABLE_CHUNK]);
-	if (likely(chunk))
-		return chunk + (index % ROOST_TABLE_CHUNK) * table->size;
-	return roost_table_make(table, index);
-}
-
-/**
  * roost_table_peek() - a node that is there already
  * @table:	the table
  * @index:	any value
@@ -78,6 +55,21 @@ static inline void *roost_table_peek(const struct roost_table *table, u32 index)
 	if (!chunk)
 		return NULL;
 	return chunk + (index % ROOST_TABLE_CHUNK) * table->size;
+}
+
+/**
+ * roost_table_get() - the node with an index that user space chose
+ * @table:	the table
+ * @index:	any value
+ *
+ * Context: task, may sleep.  Return: the node, -EINVAL for an index beyond the
+ * table, or -ENOMEM.
+ */
+static inline void *roost_table_get(struct roost_table *table, u32 index)
+{
+	void *node = roost_table_peek(table, index);
+
+	return likely(node) ? node : roost_table_make(table, index);
 }
 
 #endif /* _ROOST_TABLE_H */

@@ -330,23 +330,29 @@ static ssize_t send_msg(struct socket *sock, u64 addr, int flags)
 	return n;
 }
 
-/* How to make this attempt not block: flags for the call, or -EOPNOTSUPP. */
-static int nowait_flags(const struct file *f)
+/* The buffer, and flags for a call that does not block; or -errno. */
+static int import_nowait(struct iov_iter *iter, unsigned int direction,
+			 const struct file *f, u64 addr, u32 len)
 {
-	if (f->f_mode & FMODE_NOWAIT)
-		return (__force int)RWF_NOWAIT;
-	return f->f_flags & O_NONBLOCK ? 0 : -EOPNOTSUPP;
+	bool knows = f->f_mode & FMODE_NOWAIT;
+	int ret;
+
+	if (!knows && !(f->f_flags & O_NONBLOCK))
+		return -EOPNOTSUPP;
+	ret = import(iter, direction, addr, len);
+	if (ret)
+		return ret;
+	return knows ? (__force int)RWF_NOWAIT : 0;
 }
 
 static ssize_t read_file(struct file *f, u64 addr, u32 len, u64 offset)
 {
 	loff_t pos = offset;
 	struct iov_iter iter;
-	int flags = nowait_flags(f);
-	int ret = import(&iter, ITER_DEST, addr, len);
+	int flags = import_nowait(&iter, ITER_DEST, f, addr, len);
 
-	if (flags < 0 || ret)
-		return flags < 0 ? flags : ret;
+	if (flags < 0)
+		return flags;
 	return vfs_iter_read(f, &iter, offset == ROOST_OFFSET_NONE ? NULL : &pos,
 			     (__force rwf_t)flags);
 }
@@ -355,11 +361,10 @@ static ssize_t write_file(struct file *f, u64 addr, u32 len, u64 offset)
 {
 	loff_t pos = offset;
 	struct iov_iter iter;
-	int flags = nowait_flags(f);
-	int ret = import(&iter, ITER_SOURCE, addr, len);
+	int flags = import_nowait(&iter, ITER_SOURCE, f, addr, len);
 
-	if (flags < 0 || ret)
-		return flags < 0 ? flags : ret;
+	if (flags < 0)
+		return flags;
 	return roost_iter_write(f, &iter,
 				offset == ROOST_OFFSET_NONE ? NULL : &pos,
 				(__force rwf_t)flags);
