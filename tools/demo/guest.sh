@@ -18,6 +18,8 @@ set -u
 here=/roost
 work=/tmp/demo
 port=8000
+# clients' own ports must not come in the way of the servers'
+echo '20000 65535' > /proc/sys/net/ipv4/ip_local_port_range
 url=
 pid=
 failures=0
