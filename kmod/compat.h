@@ -15,6 +15,11 @@
 #error "roost needs a kernel with CONFIG_MMU_NOTIFIER"
 #endif
 
+/* Bitmaps in shared memory are made of 64-bit words. */
+#if BITS_PER_LONG == 32 && defined(__BIG_ENDIAN)
+#error "roost does not work on 32-bit big-endian machines"
+#endif
+
 /* A large array that is written before it is read: not to be zeroed first. */
 #if __has_attribute(__uninitialized__)
 #define roost_uninitialized __attribute__((__uninitialized__))

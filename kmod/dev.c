@@ -45,6 +45,12 @@ static int query_info(void __user *arg, unsigned int cmd)
 	return roost_args_put(arg, &info, sizeof(info), cmd);
 }
 
+/* A module parameter may be anything. */
+static bool exceeds(u32 nr, unsigned int max)
+{
+	return nr > min(max, ROOST_TABLE_MAX);
+}
+
 static int check_domain_params(struct roost_domain_params *params)
 {
 	if (params->flags & ~ROOST_DOMAIN_NO_IO || params->features ||
@@ -58,10 +64,10 @@ static int check_domain_params(struct roost_domain_params *params)
 	if (params->tick_shift < ROOST_MIN_TICK_SHIFT ||
 	    params->tick_shift > ROOST_MAX_TICK_SHIFT)
 		return -EINVAL;
-	if (params->nr_timers > roost_max_timers ||
-	    params->nr_polls > roost_max_polls ||
-	    params->nr_ios > roost_max_ios ||
-	    params->nr_files > roost_max_files)
+	if (exceeds(params->nr_timers, roost_max_timers) ||
+	    exceeds(params->nr_polls, roost_max_polls) ||
+	    exceeds(params->nr_ios, roost_max_ios) ||
+	    exceeds(params->nr_files, roost_max_files))
 		return -EINVAL;
 	return 0;
 }

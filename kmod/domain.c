@@ -63,8 +63,10 @@ static void domain_shutdown(struct roost_domain *domain)
 		return;
 	roost_poll_drop(domain, NULL);
 	roost_io_drop(domain, NULL);
-	roost_file_drop(domain);
 	roost_timeout_drop(domain, NULL);
+	/* What had expired before may be at its end, in an interrupt. */
+	roost_timeout_quiesce(domain);
+	roost_file_drop(domain);
 }
 
 static void domain_mm_release(struct mmu_notifier *notifier,
@@ -87,6 +89,10 @@ static void domain_destroy(struct kref *ref)
 	mmu_notifier_unregister(&domain->notifier, domain->mm);
 	domain_shutdown(domain);
 	roost_watch_exit(&domain->watch);
+	/* The handler of one worker's timer may be busy with another worker. */
+	for (i = 0; i < domain->nr_workers; i++)
+		roost_timeout_exit_worker(domain->workers[i]);
+	roost_file_reap(domain);
 	for (i = 0; i < domain->nr_workers; i++)
 		roost_worker_free(domain->workers[i]);
 	roost_table_free(&domain->files_table);
@@ -201,12 +207,13 @@ static int domain_stat(struct roost_domain *domain, void __user *arg,
 	if (memchr_inv(&stat, 0, sizeof(stat)))
 		return -EINVAL;
 
-	for (i = 0; i < ROOST_MAX_WORKERS; i++) {
-		worker = roost_domain_worker(domain, i);
-		if (!worker)
-			break;
+	/* Begun somewhere, done elsewhere: never more done than begun. */
+	for (i = 0; (worker = roost_domain_worker(domain, i)); i++)
+		stat.ios_done += atomic64_read(&worker->ios_done);
+	/* Pairs with the barrier in count_done(). */
+	smp_rmb();
+	for (i = 0; (worker = roost_domain_worker(domain, i)); i++)
 		roost_worker_stat(worker, &stat);
-	}
 	for (i = 0; i < ROOST_MAX_WORKERS; i++)
 		if (test_bit(i, domain->parked))
 			stat.parked[i / 64] |= BIT_ULL(i % 64);

@@ -18,6 +18,7 @@
 #include "domain.h"
 #include "file.h"
 #include "io.h"
+#include "transfer.h"
 
 unsigned int roost_max_files = 1U << 20;
 module_param_named(max_files, roost_max_files, uint, 0644);
@@ -108,9 +109,12 @@ void roost_file_reap(struct roost_domain *domain)
 }
 
 /* No socket's wait queue leads back to us; any other file's might. */
-static int check_file(struct file *f, struct socket *sock)
+static int check_file(const struct roost_file *file,
+		      const struct roost_transfer *use)
 {
-	return !sock && roost_hook_nests(f) ? -ELOOP : 0;
+	if (!file->sock && roost_hook_nests(file->file))
+		return -ELOOP;
+	return roost_transfer_check(use, file);
 }
 
 /* What cannot be polled, or not by us, can only be tried. */
@@ -132,22 +136,22 @@ static void watch(struct roost_file *file)
  * roost_file_get() - look up a descriptor of the current task
  * @domain:	for whom
  * @fd:		any value
+ * @use:	what for: a file that cannot be used so is not even asked whether
+ *		it is ready, which may take as long as it likes
  *
  * Context: task, may sleep as long as the file's poll operation does.
- * Return: the file, for roost_file_put(); or -EBADF, -ELOOP, -ENOMEM.
+ * Return: the file, for roost_file_put(); or -EBADF, -ELOOP, -ENOMEM, or what
+ * roost_transfer_check() says.
  */
-struct roost_file *roost_file_get(struct roost_domain *domain, int fd)
+struct roost_file *roost_file_get(struct roost_domain *domain, int fd,
+				  const struct roost_transfer *use)
 {
 	struct file *f = fget(fd);
 	struct roost_file *file;
-	int ret;
+	int ret = -ENOMEM;
 
 	if (!f)
 		return ERR_PTR(-EBADF);
-	ret = check_file(f, sock_from_file(f));
-	if (ret)
-		goto put_file;
-	ret = -ENOMEM;
 	file = kmem_cache_alloc(file_cache, GFP_KERNEL_ACCOUNT);
 	if (!file)
 		goto put_file;
@@ -162,9 +166,14 @@ struct roost_file *roost_file_get(struct roost_domain *domain, int fd)
 	INIT_LIST_HEAD(&file->waiting[ROOST_DIR_IN]);
 	INIT_LIST_HEAD(&file->waiting[ROOST_DIR_OUT]);
 	roost_hook_init(&file->hook, roost_io_callback);
+	ret = check_file(file, use);
+	if (ret)
+		goto free;
 	watch(file);
 	return file;
 
+free:
+	kmem_cache_free(file_cache, file);
 put_file:
 	fput(f);
 	return ERR_PTR(ret);
@@ -228,15 +237,19 @@ static struct roost_file *install(struct file_slot *slot, u32 sequence,
  * @domain:	whose
  * @number:	any value; also the descriptor to look up if need be
  * @sequence:	which of the number's files
+ * @use:	what for
  *
  * Context: task, may sleep.  Return: the file, for roost_file_put(); or
- * -EINVAL, -ESTALE, -EBADF, -ELOOP, -ENOMEM.
+ * -EINVAL, -ESTALE, -EBADF, -ELOOP, -ENOMEM, or what roost_transfer_check()
+ * says.
  */
 struct roost_file *roost_file_get_registered(struct roost_domain *domain,
-					     u32 number, u32 sequence)
+					     u32 number, u32 sequence,
+					     const struct roost_transfer *use)
 {
 	struct roost_file *file;
 	struct file_slot *slot;
+	int ret;
 
 	slot = roost_table_get(&domain->files_table, number);
 	if (IS_ERR(slot))
@@ -244,10 +257,20 @@ struct roost_file *roost_file_get_registered(struct roost_domain *domain,
 	raw_spin_lock_irq(&slot->lock);
 	file = find(slot, sequence);
 	raw_spin_unlock_irq(&slot->lock);
-	if (likely(file))
+	if (!file) {
+		file = roost_file_get(domain, number, use);
+		if (!IS_ERR(file))
+			file = install(slot, sequence, file);
+	}
+	if (IS_ERR(file))
 		return file;
-	file = roost_file_get(domain, number);
-	return IS_ERR(file) ? file : install(slot, sequence, file);
+	/* It may have been registered for another use, or by another. */
+	ret = roost_transfer_check(use, file);
+	if (unlikely(ret)) {
+		roost_file_put(file);
+		return ERR_PTR(ret);
+	}
+	return file;
 }
 
 /**
@@ -301,7 +324,9 @@ static void drop_slot(void *node, void *arg)
 
 /**
  * roost_file_drop() - forget all: the domain ends
- * @domain:	whose; no op uses a file any more
+ * @domain:	whose; its ops have been dropped
+ *
+ * An op that a task is just carrying out keeps its file until it is done.
  *
  * Context: task, may sleep.
  */
@@ -329,11 +354,6 @@ int roost_file_table(struct roost_domain *domain, u32 nr)
 	return roost_table_alloc(table);
 }
 
-/* A cache with a constructor is never merged, so slabinfo shows its objects. */
-static void construct(void *object)
-{
-}
-
 /**
  * roost_file_init() - module init
  *
@@ -341,13 +361,11 @@ static void construct(void *object)
  */
 int __init roost_file_init(void)
 {
-	slot_cache = kmem_cache_create("roost_file_slot", ROOST_TABLE_CHUNK *
-				       sizeof(struct file_slot),
-				       0, SLAB_ACCOUNT, construct);
+	slot_cache = roost_cache_create("roost_file_slot", ROOST_TABLE_CHUNK *
+					sizeof(struct file_slot));
 	if (!slot_cache)
 		return -ENOMEM;
-	file_cache = kmem_cache_create("roost_file", sizeof(struct roost_file),
-				       0, SLAB_ACCOUNT, construct);
+	file_cache = roost_cache_create("roost_file", sizeof(struct roost_file));
 	if (!file_cache) {
 		kmem_cache_destroy(slot_cache);
 		return -ENOMEM;

@@ -13,6 +13,7 @@
 
 struct file;
 struct roost_domain;
+struct roost_transfer;
 struct socket;
 
 extern unsigned int roost_max_files;
@@ -61,9 +62,11 @@ void roost_file_exit(void);
 int roost_file_table(struct roost_domain *domain, u32 nr);
 void roost_file_drop(struct roost_domain *domain);
 
-struct roost_file *roost_file_get(struct roost_domain *domain, int fd);
+struct roost_file *roost_file_get(struct roost_domain *domain, int fd,
+				  const struct roost_transfer *use);
 struct roost_file *roost_file_get_registered(struct roost_domain *domain,
-					     u32 number, u32 sequence);
+					     u32 number, u32 sequence,
+					     const struct roost_transfer *use);
 int roost_file_remove(struct roost_domain *domain, u32 number, u32 sequence);
 void roost_file_put(struct roost_file *file);
 void roost_file_put_later(struct roost_file *file);

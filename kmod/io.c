@@ -39,6 +39,7 @@
  * it may use the index again at once, and waits for FREE.
  */
 #include <linux/cred.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -230,10 +231,14 @@ static void unlist(struct roost_io *io, enum io_state claimed_from)
 	raw_spin_unlock_irqrestore(&file->lock, irq);
 }
 
-/* The file's first waiting op in a direction becomes READY.  File locked. */
+/*
+ * The file's first waiting op in a direction becomes READY; all of them if the
+ * file's queue is gone, since nothing will come for the others.  File locked.
+ */
 static struct roost_worker *ready_first(struct roost_file *file,
 					enum roost_dir dir)
 {
+	struct roost_worker *home = NULL;
 	struct roost_io *io, *next;
 	u64 word;
 
@@ -243,10 +248,12 @@ static struct roost_worker *ready_first(struct roost_file *file,
 		if (state_of(word) != IO_ARMED || !move(io, &word, IO_READY))
 			continue;
 		list_del(&io->node);
+		home = io->home;
 		ready_add(file->domain, io);
-		return io->home;
+		if (!file->gone)
+			break;
 	}
-	return NULL;
+	return home;
 }
 
 /* An op has become READY behind the back of all ENTERs. */
@@ -344,7 +351,7 @@ static void drop_deadline(struct roost_io *io)
 	io->clock = NULL;
 }
 
-/* The op is not EXECUTING any more and had no attempt that used up its event. */
+/* Whoever had the file's event leaves it to the next that waits. */
 static void pass_on(struct roost_file *file, enum roost_dir dir)
 {
 	struct roost_worker *next = NULL;
@@ -359,6 +366,13 @@ static void pass_on(struct roost_file *file, enum roost_dir dir)
 	raw_spin_unlock_irqrestore(&file->lock, irq);
 	if (next)
 		wake_for_ready(next);
+}
+
+static void count_done(struct roost_worker *worker)
+{
+	/* It was begun before it is done; pairs with domain_stat(). */
+	smp_mb__before_atomic();
+	atomic64_inc(&worker->ios_done);
 }
 
 /*
@@ -377,13 +391,13 @@ static struct roost_file *finish(struct roost_io *io,
 	flags |= ROOST_CQE_IO | half_flags(io);
 	io->file = NULL;
 	put_cred(io->cred);
-	atomic64_inc(&worker->ios_done);
+	count_done(worker);
 
 	local_irq_save(irq);
 	atomic64_set(&io->word, word | IO_POSTING);
 	roost_cq_post(worker, &io->completion,
 		      roost_op_id(io->index, sequence_of(word)), res, flags);
-	/* Release: we are done with it; pairs with the acquire in begin(). */
+	/* Release: we are done with it; pairs with posted_word(). */
 	atomic64_set_release(&io->word, word | IO_FREE);
 	local_irq_restore(irq);
 	return file;
@@ -405,7 +419,7 @@ static void vanish(struct roost_io *io)
 	drop_deadline(io);
 	io->file = NULL;
 	put_cred(io->cred);
-	atomic64_inc(&io->home->ios_done);
+	count_done(io->home);
 	/* As in finish(). */
 	atomic64_set_release(&io->word, word | IO_FREE);
 	roost_file_put(file);
@@ -450,7 +464,6 @@ static void end_claimed(struct roost_io *io, enum io_state from, s32 res)
  */
 void roost_io_end_waiting(struct roost_file *file)
 {
-	enum io_state from = IO_ARMED;
 	struct roost_io *io;
 	enum roost_dir dir;
 	u64 word;
@@ -467,7 +480,7 @@ void roost_io_end_waiting(struct roost_file *file)
 			    !move(io, &word, IO_ENDING))
 				continue;
 			raw_spin_unlock_irq(&file->lock);
-			end_claimed(io, from, -ECANCELED);
+			end_claimed(io, IO_ARMED, -ECANCELED);
 			cond_resched();
 			raw_spin_lock_irq(&file->lock);
 		}
@@ -526,6 +539,8 @@ static bool never_waits(const struct roost_io *io)
 	if (io->transfer.opcode == ROOST_OP_SEND_RECV && !io->sending)
 		flags = 0;
 	if (!file->watched || flags & (MSG_DONTWAIT | MSG_OOB | MSG_ERRQUEUE))
+		return true;
+	if (io->transfer.opcode == ROOST_OP_SENDMSG && roost_transfer_deaf(file))
 		return true;
 	return flags & MSG_PEEK && roost_transfer_peeks_ahead(file);
 }
@@ -586,6 +601,21 @@ static void give_back(struct roost_io *io)
 	pass_on(file, dir);
 }
 
+/* By a signal to who happens to be at it. */
+static bool interrupted(ssize_t n)
+{
+	switch (n) {
+	case -EINTR:
+	case -ERESTARTSYS:
+	case -ERESTARTNOINTR:
+	case -ERESTARTNOHAND:
+	case -ERESTART_RESTARTBLOCK:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static ssize_t try_once(struct roost_io *io, u32 *flags)
 {
 	const struct cred *old = NULL;
@@ -601,7 +631,7 @@ static ssize_t try_once(struct roost_io *io, u32 *flags)
 	if (n != -EAGAIN && !drained)
 		give_back(io);
 	/* The bit is set, so that it will be tried again. */
-	return n == -ERESTARTSYS || n == -EINTR ? -EAGAIN : n;
+	return interrupted(n) ? (io->once ? -EINTR : -EAGAIN) : n;
 }
 
 /*
@@ -664,7 +694,7 @@ static bool execute(struct roost_io *io, struct roost_worker *worker)
 	u32 flags = 0;
 	ssize_t n;
 
-	io->home = worker;
+	WRITE_ONCE(io->home, worker);
 	do {
 		if (atomic64_read(&io->word) & IO_CANCELLED) {
 			n = -ECANCELED;
@@ -688,26 +718,39 @@ static bool execute(struct roost_io *io, struct roost_worker *worker)
 static bool readable(u64 addr)
 {
 	char c __maybe_unused;
+	int ret;
 
-	return !get_user(c, (char __user *)u64_to_user_ptr(addr));
+	pagefault_disable();
+	ret = get_user(c, (char __user *)u64_to_user_ptr(addr));
+	pagefault_enable();
+	return !ret;
+}
+
+/* A page may be there to be read, and a write still have to wait. */
+static bool writable(u64 addr)
+{
+	struct page *page;
+
+	if (get_user_pages_fast_only(addr, 1, FOLL_WRITE, &page) != 1)
+		return false;
+	put_page(page);
+	return true;
 }
 
 /*
  * May this op have to wait for a page of its buffer?  Looks at both ends, which
  * is all there is of one that is no longer than a page.
  */
-static bool may_fault(u64 addr, u32 len)
+static bool may_fault(bool sending, u64 addr, u32 len)
 {
-	bool ok;
+	bool (*there)(u64 addr) = sending ? readable : writable;
 
 	if (len > PAGE_SIZE)
 		return true;
-	pagefault_disable();
-	ok = readable(addr);
-	if (ok && len && (addr ^ (addr + len - 1)) & PAGE_MASK)
-		ok = readable(addr + len - 1);
-	pagefault_enable();
-	return !ok;
+	if (!len)
+		return false;
+	return !there(addr) || ((addr ^ (addr + len - 1)) & PAGE_MASK &&
+				!there(addr + len - 1));
 }
 
 /* Of the half at hand. */
@@ -718,8 +761,8 @@ static bool io_may_fault(const struct roost_io *io)
 	if (t->opcode == ROOST_OP_RECVMSG || t->opcode == ROOST_OP_SENDMSG)
 		return true;
 	if (t->opcode == ROOST_OP_SEND_RECV && !io->sending)
-		return may_fault(t->addr2, t->len2);
-	return may_fault(t->addr, t->len);
+		return may_fault(false, t->addr2, t->len2);
+	return may_fault(io->sending, t->addr, t->len);
 }
 
 /* Others should help: more is ready than we can do soon. */
@@ -757,6 +800,9 @@ bool roost_io_run(struct roost_worker *worker)
 			break;
 		cond_resched();
 	}
+	/* Not for us to sit on: whoever sleeps can help. */
+	if (unlikely(READ_ONCE(domain->nr_ready)))
+		wake_for_ready(worker);
 	return any;
 }
 
@@ -771,24 +817,34 @@ static int allowed(const struct roost_domain *domain)
 	return 0;
 }
 
+/*
+ * The word, but not that of an op whose completion is just being posted: the
+ * poster has its interrupts off.
+ */
+static u64 posted_word(const struct roost_io *io)
+{
+	u64 word;
+
+	/* Pairs with the release in finish(): what it left is there, too. */
+	while (state_of(word = atomic64_read_acquire(&io->word)) == IO_POSTING)
+		cpu_relax();
+	return word;
+}
+
 /* Take the index for a new op. */
 static int begin(struct roost_io *io, u32 sequence)
 {
-	u64 word = atomic64_read(&io->word);
 	u64 new = (u64)sequence << 32 | IO_SETUP;
+	u64 word;
 
 	do {
-		/* The poster has its interrupts off. */
-		while (state_of(word) == IO_POSTING) {
-			cpu_relax();
-			word = atomic64_read(&io->word);
-		}
+		word = posted_word(io);
 		if ((s32)(sequence - sequence_of(word)) < 1)
 			return -ESTALE;
 		if (state_of(word) != IO_FREE ||
 		    roost_completion_queued(&io->completion))
 			return -EBUSY;
-	} while (!atomic64_try_cmpxchg_acquire(&io->word, (s64 *)&word, new));
+	} while (!atomic64_try_cmpxchg(&io->word, (s64 *)&word, new));
 	return 0;
 }
 
@@ -808,44 +864,36 @@ static void set_transfer(struct roost_io *io, const struct roost_sqe *sqe)
 		      (sqe->opcode == ROOST_OP_SEND_RECV && sqe->len);
 }
 
+/* The file, which can be used for this op. */
 static struct roost_file *file_of(struct roost_domain *domain,
-				  const struct roost_sqe *sqe)
+				  const struct roost_sqe *sqe,
+				  const struct roost_transfer *transfer)
 {
 	if (sqe->flags & ROOST_SQE_FILE)
 		return roost_file_get_registered(domain, sqe->fd,
-						 sqe->file_seq);
-	return roost_file_get(domain, sqe->fd);
+						 sqe->file_seq, transfer);
+	return roost_file_get(domain, sqe->fd, transfer);
 }
 
 /* Fill in an op in SETUP.  On failure it is FREE again. */
 static int prepare(struct roost_io *io, struct roost_worker *worker,
 		   const struct roost_sqe *sqe)
 {
-	int ret;
+	struct roost_file *file;
 
 	set_transfer(io, sqe);
-	io->home = worker;
-	io->file = file_of(worker->domain, sqe);
-	if (IS_ERR(io->file)) {
-		ret = PTR_ERR(io->file);
-		io->file = NULL;
-		goto set_free;
+	WRITE_ONCE(io->home, worker);
+	file = file_of(worker->domain, sqe, &io->transfer);
+	if (IS_ERR(file)) {
+		/* A CANCEL that has left its flag meanwhile: this is it. */
+		atomic64_set_release(&io->word,
+				     (u64)roost_op_sequence(sqe->op_id) << 32);
+		return PTR_ERR(file);
 	}
-	ret = roost_transfer_check(&io->transfer, io->file);
-	if (ret)
-		goto put_file;
+	io->file = file;
 	io->cred = get_current_cred();
 	io->once = never_waits(io);
 	return 0;
-
-put_file:
-	roost_file_put(io->file);
-	io->file = NULL;
-set_free:
-	/* A CANCEL that has left its flag meanwhile: this is the completion. */
-	atomic64_set_release(&io->word,
-			     (u64)roost_op_sequence(sqe->op_id) << 32);
-	return ret;
 }
 
 /* May what comes first, or both halves of it, have to wait for memory? */
@@ -860,7 +908,7 @@ static bool launch_may_fault(const struct roost_io *io)
 		return true;
 	return io->transfer.opcode == ROOST_OP_SEND_RECV && io->sending &&
 	       ready & BIT(ROOST_DIR_IN) &&
-	       may_fault(io->transfer.addr2, io->transfer.len2);
+	       may_fault(false, io->transfer.addr2, io->transfer.len2);
 }
 
 /*
@@ -943,8 +991,8 @@ int roost_io_cancel(struct roost_worker *worker, const struct roost_sqe *sqe)
 	io = roost_table_get(&worker->domain->ios, roost_op_index(sqe->op_id));
 	if (IS_ERR(io))
 		return PTR_ERR(io);
-	word = atomic64_read(&io->word);
 	for (;;) {
+		word = posted_word(io);
 		newer = sequence - sequence_of(word);
 		if (newer < 0)
 			return -ESTALE;
@@ -959,7 +1007,6 @@ int roost_io_cancel(struct roost_worker *worker, const struct roost_sqe *sqe)
 		case IO_FREE:
 			return -ENOENT;
 		case IO_ENDING:
-		case IO_POSTING:
 			return 0;
 		case IO_SETUP:
 		case IO_EXECUTING:
@@ -988,10 +1035,15 @@ static void drop_io(void *node, void *arg)
 	/* Who is at an op has it end in its own ring. */
 	if (worker && READ_ONCE(io->home) != worker)
 		return;
-	if (claim(io, &word, &from)) {
-		withdraw(io, from);
-		vanish(io);
+	if (!claim(io, &word, &from))
+		return;
+	/* Now nobody changes it: was it another one's meanwhile? */
+	if (worker && io->home != worker) {
+		end_claimed(io, from, -ECANCELED);
+		return;
 	}
+	withdraw(io, from);
+	vanish(io);
 }
 
 /**
@@ -1024,11 +1076,6 @@ int roost_io_table(struct roost_domain *domain, u32 nr)
 	return roost_table_alloc(table);
 }
 
-/* A cache with a constructor is never merged, so slabinfo shows its objects. */
-static void construct(void *object)
-{
-}
-
 /**
  * roost_io_init() - module init
  *
@@ -1036,9 +1083,8 @@ static void construct(void *object)
  */
 int __init roost_io_init(void)
 {
-	io_cache = kmem_cache_create("roost_io", ROOST_TABLE_CHUNK *
-				     sizeof(struct roost_io),
-				     0, SLAB_ACCOUNT, construct);
+	io_cache = roost_cache_create("roost_io", ROOST_TABLE_CHUNK *
+				      sizeof(struct roost_io));
 	return io_cache ? 0 : -ENOMEM;
 }
 

@@ -588,11 +588,6 @@ int roost_poll_table(struct roost_domain *domain, u32 nr)
 	return roost_table_alloc(table);
 }
 
-/* A cache with a constructor is never merged, so slabinfo shows its objects. */
-static void construct(void *object)
-{
-}
-
 /**
  * roost_poll_init() - module init
  *
@@ -600,14 +595,12 @@ static void construct(void *object)
  */
 int __init roost_poll_init(void)
 {
-	op_cache = kmem_cache_create("roost_poll_op",
-				     ROOST_TABLE_CHUNK *
-				     sizeof(struct roost_poll_op),
-				     0, SLAB_ACCOUNT, construct);
+	op_cache = roost_cache_create("roost_poll_op",
+				      ROOST_TABLE_CHUNK *
+				      sizeof(struct roost_poll_op));
 	if (!op_cache)
 		return -ENOMEM;
-	poll_cache = kmem_cache_create("roost_poll", sizeof(struct roost_poll),
-				       0, SLAB_ACCOUNT, construct);
+	poll_cache = roost_cache_create("roost_poll", sizeof(struct roost_poll));
 	if (!poll_cache) {
 		kmem_cache_destroy(op_cache);
 		return -ENOMEM;

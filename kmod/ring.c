@@ -167,7 +167,9 @@ bool roost_cq_post(struct roost_worker *worker,
 	u32 more;
 
 	raw_spin_lock_irqsave(&worker->cq_lock, irq);
-	if (completion->queued) {
+	if (unlikely(worker->closed)) {
+		/* For nobody. */
+	} else if (completion->queued) {
 		/* There is more only if neither of the two is the last. */
 		more = completion->flags & flags & ROOST_CQE_MORE;
 		completion->user_data = user_data;
@@ -228,7 +230,8 @@ u32 roost_cq_reserve(struct roost_worker *worker, u32 want)
 
 	raw_spin_lock_irq(&worker->cq_lock);
 	places = cq_free(worker);
-	if (places > worker->cq_reserved)
+	/* Who waits already comes first. */
+	if (list_empty(&worker->overflow) && places > worker->cq_reserved)
 		got = min(want, places - worker->cq_reserved);
 	worker->cq_reserved += got;
 	raw_spin_unlock_irq(&worker->cq_lock);
@@ -323,23 +326,42 @@ bool roost_cq_flush(struct roost_worker *worker)
 	return READ_ONCE(worker->nr_overflow);
 }
 
-/**
- * roost_cq_discard() - drop what still waits: the domain ends
- * @worker:	whose
- *
- * Context: task.  Nothing can be posted any more.
- */
-void roost_cq_discard(struct roost_worker *worker)
+/* Drop up to FLUSH_BATCH.  Returns true if there may be more. */
+static bool discard_batch(struct roost_worker *worker, struct list_head *dead)
 {
 	struct roost_completion *completion;
-	LIST_HEAD(dead);
+	u32 n = 0;
 
-	while (!list_empty(&worker->overflow)) {
+	raw_spin_lock_irq(&worker->cq_lock);
+	WRITE_ONCE(worker->closed, true);
+	while (n++ < FLUSH_BATCH && !list_empty(&worker->overflow)) {
 		completion = list_first_entry(&worker->overflow,
 					      struct roost_completion, node);
-		overflow_del(worker, completion, &dead);
+		overflow_del(worker, completion, dead);
 	}
-	release_all(&dead);
+	raw_spin_unlock_irq(&worker->cq_lock);
+	return n > FLUSH_BATCH;
+}
+
+/**
+ * roost_cq_close() - nobody will look into the ring any more
+ * @worker:	whose
+ *
+ * Drops what waits for a place, so that the ops it belongs to can be used
+ * again, and what comes later.
+ *
+ * Context: task, may sleep.
+ */
+void roost_cq_close(struct roost_worker *worker)
+{
+	LIST_HEAD(dead);
+	bool more;
+
+	do {
+		more = discard_batch(worker, &dead);
+		release_all(&dead);
+		cond_resched();
+	} while (more);
 }
 
 /**

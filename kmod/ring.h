@@ -63,7 +63,7 @@ void roost_cq_unreserve(struct roost_worker *worker, u32 n);
 void roost_cq_post_reserved(struct roost_worker *worker, u64 user_data,
 			    s32 res, u32 flags);
 bool roost_cq_flush(struct roost_worker *worker);
-void roost_cq_discard(struct roost_worker *worker);
+void roost_cq_close(struct roost_worker *worker);
 
 u32 roost_sq_fetch(struct roost_worker *worker, struct roost_sqe *sqes,
 		   u32 max, u32 *reserved);

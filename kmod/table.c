@@ -13,6 +13,23 @@
 
 #include "table.h"
 
+/* A cache with a constructor is never merged, so slabinfo shows its objects. */
+static void construct(void *object)
+{
+}
+
+/**
+ * roost_cache_create() - a cache of objects that user space makes us allocate
+ * @name:	in slabinfo
+ * @size:	of an object
+ *
+ * Return: the cache or NULL.
+ */
+struct kmem_cache *roost_cache_create(const char *name, unsigned int size)
+{
+	return kmem_cache_create(name, size, 0, SLAB_ACCOUNT, construct);
+}
+
 static u32 nr_chunks(const struct roost_table *table)
 {
 	return DIV_ROUND_UP(table->nr, ROOST_TABLE_CHUNK);
@@ -62,7 +79,7 @@ static void *make_chunk(struct roost_table *table, u32 c)
 	for (i = 0; i < ROOST_TABLE_CHUNK; i++)
 		table->init(chunk + i * table->size, c * ROOST_TABLE_CHUNK + i,
 			    table->init_arg);
-	/* Full barrier: the nodes before the pointer; pairs with get(). */
+	/* Full barrier: the nodes before the pointer; pairs with peek(). */
 	old = cmpxchg(&table->chunks[c], NULL, chunk);
 	if (old) {
 		kmem_cache_free(table->cache, chunk);

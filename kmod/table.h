@@ -4,6 +4,7 @@
 #define _ROOST_TABLE_H
 
 #include <linux/atomic.h>
+#include <linux/bits.h>
 #include <linux/nospec.h>
 #include <linux/types.h>
 
@@ -30,6 +31,10 @@ struct roost_table {
 	void **chunks;
 };
 
+/* Beyond that no parameter goes: sizes stay far from 32 bits. */
+#define ROOST_TABLE_MAX		BIT(26)
+
+struct kmem_cache *roost_cache_create(const char *name, unsigned int size);
 int roost_table_alloc(struct roost_table *table);
 void roost_table_free(struct roost_table *table);
 void *roost_table_make(struct roost_table *table, u32 index);

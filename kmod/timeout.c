@@ -31,7 +31,7 @@
 #include "worker.h"
 
 /* Entries handled, expired or only placed again, with interrupts off. */
-#define EXPIRE_BATCH	64
+#define EXPIRE_BATCH	(IS_ENABLED(CONFIG_PREEMPT_RT) ? 16 : 64)
 
 /* At least so long between two batches. */
 #define EXPIRE_PAUSE_NS	(50 * NSEC_PER_USEC)
@@ -153,6 +153,9 @@ static void program(struct roost_worker *worker)
 	u64 next = roost_wheel_next(&worker->wheel);
 
 	WRITE_ONCE(worker->unprogrammed, false);
+	/* What is due already waits on purpose, and nothing is due before it. */
+	if (worker->pausing)
+		return;
 	/* No overflow: a wheel's next is at most 2^63, or never. */
 	if (next < worker->programmed && next + slack < worker->programmed)
 		program_at(worker, next, next + slack);
@@ -236,7 +239,8 @@ static void program_after(struct roost_worker *worker, u64 start)
 
 	if (next == U64_MAX)
 		return;
-	if (next <= now) {
+	worker->pausing = next <= now;
+	if (worker->pausing) {
 		next = now + max_t(u64, EXPIRE_PAUSE_NS, 2 * (now - start));
 		slack = 0;
 	}
@@ -254,6 +258,7 @@ static enum hrtimer_restart expire(struct hrtimer *hrtimer)
 
 	raw_spin_lock_irqsave(&worker->wheel_lock, irq);
 	worker->programmed = U64_MAX;
+	worker->pausing = false;
 	roost_count(&worker->hrtimer_fires);
 	roost_wheel_advance(&worker->wheel, start, EXPIRE_BATCH, &expired);
 	posted = fire_all(worker, &expired);
@@ -567,6 +572,29 @@ void roost_timeout_drop(struct roost_domain *domain,
 }
 
 /**
+ * roost_timeout_quiesce() - wait for expiries that have begun
+ * @domain:	whose
+ *
+ * All that an expiry does to an op it does under the wheel's lock, so what was
+ * claimed by one before the call is done with afterwards.
+ *
+ * Context: task.
+ */
+void roost_timeout_quiesce(struct roost_domain *domain)
+{
+	struct roost_worker *worker;
+	u32 i;
+
+	for (i = 0; i < ROOST_MAX_WORKERS; i++) {
+		worker = roost_domain_worker(domain, i);
+		if (!worker)
+			break;
+		raw_spin_lock_irq(&worker->wheel_lock);
+		raw_spin_unlock_irq(&worker->wheel_lock);
+	}
+}
+
+/**
  * roost_timeout_table() - set up a domain's timer ops and its time
  * @domain:	whose
  * @nr:		how many
@@ -615,11 +643,6 @@ void roost_timeout_exit_worker(struct roost_worker *worker)
 	hrtimer_cancel(&worker->hrtimer);
 }
 
-/* A cache with a constructor is never merged, so slabinfo shows its objects. */
-static void construct(void *object)
-{
-}
-
 /**
  * roost_timeout_init() - module init
  *
@@ -627,10 +650,9 @@ static void construct(void *object)
  */
 int __init roost_timeout_init(void)
 {
-	timer_cache = kmem_cache_create("roost_timer",
-					ROOST_TABLE_CHUNK *
-					sizeof(struct roost_timer_op),
-					0, SLAB_ACCOUNT, construct);
+	timer_cache = roost_cache_create("roost_timer",
+					 ROOST_TABLE_CHUNK *
+					 sizeof(struct roost_timer_op));
 	return timer_cache ? 0 : -ENOMEM;
 }
 

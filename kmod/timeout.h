@@ -23,6 +23,7 @@ int roost_timeout_init(void);
 void roost_timeout_exit(void);
 int roost_timeout_table(struct roost_domain *domain, u32 nr);
 void roost_timeout_init_worker(struct roost_worker *worker);
+void roost_timeout_quiesce(struct roost_domain *domain);
 void roost_timeout_exit_worker(struct roost_worker *worker);
 void roost_timeout_drop(struct roost_domain *domain,
 			struct roost_worker *worker);

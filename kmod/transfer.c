@@ -6,7 +6,8 @@
  * through vfs_iter_read() and vfs_iter_write(), so the hooks of security
  * modules run and file modes are checked.  MSG_DONTWAIT and MSG_NOSIGNAL are
  * forced.  Files other than sockets are used only if they know how not to block
- * (FMODE_NOWAIT), or have O_NONBLOCK set, which is looked at in each attempt.
+ * (FMODE_NOWAIT), or have O_NONBLOCK set where that means something, which is
+ * looked at in each attempt.
  */
 #include <linux/compat.h>
 #include <linux/fs.h>
@@ -45,17 +46,35 @@ static int check_flags(const struct roost_transfer *t)
 	return t->msg_flags & REFUSED_FLAGS ? -EOPNOTSUPP : 0;
 }
 
-/* Can it be used without blocking at all?  What it says may change later. */
+static bool is_disk(const struct file *f)
+{
+	umode_t mode = file_inode(f)->i_mode;
+
+	return S_ISREG(mode) || S_ISBLK(mode);
+}
+
+/*
+ * Can it be used without blocking at all?  What it says may change later.
+ * O_NONBLOCK is nothing to regular files and disks, and O_DIRECT and O_DSYNC
+ * wait for the device whatever is said besides.
+ */
 static bool never_blocks(const struct file *f)
 {
-	return f->f_mode & FMODE_NOWAIT || f->f_flags & O_NONBLOCK;
+	if (f->f_flags & (O_DIRECT | O_DSYNC) && is_disk(f))
+		return false;
+	return f->f_mode & FMODE_NOWAIT ||
+	       (f->f_flags & O_NONBLOCK && !is_disk(f));
 }
 
 static int check_position(const struct file *f, u64 offset, fmode_t need)
 {
-	/* The file's own position has a lock, which may be held for long. */
+	/*
+	 * The file's own position has a lock, which may be held for long; and
+	 * a disk without one would begin at 0 each time.
+	 */
 	if (offset == ROOST_OFFSET_NONE)
-		return f->f_mode & FMODE_ATOMIC_POS ? -EOPNOTSUPP : 0;
+		return f->f_mode & FMODE_ATOMIC_POS || is_disk(f) ?
+		       -EOPNOTSUPP : 0;
 	if (offset > LLONG_MAX)
 		return -EINVAL;
 	return f->f_mode & need ? 0 : -ESPIPE;
@@ -156,6 +175,23 @@ bool roost_transfer_peeks_ahead(const struct roost_file *file)
 	return READ_ONCE(file->sock->sk->sk_peek_off) >= 0;
 }
 
+/**
+ * roost_transfer_deaf() - may room come without an event for who has sent?
+ * @file:	a socket
+ *
+ * A datagram socket tells of room at the peer that it is connected to, not of
+ * room at who is named in a message; it depends on the message which that is.
+ *
+ * Context: any.
+ */
+bool roost_transfer_deaf(const struct roost_file *file)
+{
+	const struct sock *sk = file->sock->sk;
+
+	return (sk->sk_family == AF_UNIX && sk->sk_type == SOCK_DGRAM) ||
+	       sk->sk_family == AF_NETLINK;
+}
+
 /* A datagram socket that was shut down says nothing of it to who does not wait. */
 static bool shut_down(const struct sock *sk)
 {
@@ -208,7 +244,7 @@ static int copy_msghdr(struct user_msghdr *user, u64 addr)
 		return -EOPNOTSUPP;
 	if (copy_from_user(user, u64_to_user_ptr(addr), sizeof(*user)))
 		return -EFAULT;
-	if (user->msg_namelen < 0)
+	if (user->msg_name && user->msg_namelen < 0)
 		return -EINVAL;
 	return user->msg_iovlen > UIO_MAXIOV ? -EMSGSIZE : 0;
 }
@@ -289,12 +325,11 @@ static int get_name(const struct user_msghdr *user, struct msghdr *msg,
 {
 	if (!user->msg_name || !user->msg_namelen)
 		return 0;
-	if (user->msg_namelen > sizeof(*name))
-		return -EINVAL;
-	if (copy_from_user(name, user->msg_name, user->msg_namelen))
+	/* As sendmsg(2) does. */
+	msg->msg_namelen = min_t(size_t, user->msg_namelen, sizeof(*name));
+	if (copy_from_user(name, user->msg_name, msg->msg_namelen))
 		return -EFAULT;
 	msg->msg_name = name;
-	msg->msg_namelen = user->msg_namelen;
 	return 0;
 }
 
@@ -334,15 +369,14 @@ static ssize_t send_msg(struct socket *sock, u64 addr, int flags)
 static int import_nowait(struct iov_iter *iter, unsigned int direction,
 			 const struct file *f, u64 addr, u32 len)
 {
-	bool knows = f->f_mode & FMODE_NOWAIT;
 	int ret;
 
-	if (!knows && !(f->f_flags & O_NONBLOCK))
+	if (!never_blocks(f))
 		return -EOPNOTSUPP;
 	ret = import(iter, direction, addr, len);
 	if (ret)
 		return ret;
-	return knows ? (__force int)RWF_NOWAIT : 0;
+	return f->f_mode & FMODE_NOWAIT ? (__force int)RWF_NOWAIT : 0;
 }
 
 static ssize_t read_file(struct file *f, u64 addr, u32 len, u64 offset)
@@ -357,6 +391,18 @@ static ssize_t read_file(struct file *f, u64 addr, u32 len, u64 offset)
 			     (__force rwf_t)flags);
 }
 
+/* Beyond RLIMIT_FSIZE?  That is a signal to who writes: not to whom it is for. */
+static bool beyond_limit(const struct file *f, u64 offset)
+{
+	const struct inode *inode = file_inode(f);
+
+	if (!S_ISREG(inode->i_mode))
+		return false;
+	if (f->f_flags & O_APPEND)
+		offset = i_size_read(inode);
+	return offset >= rlimit(RLIMIT_FSIZE);
+}
+
 static ssize_t write_file(struct file *f, u64 addr, u32 len, u64 offset)
 {
 	loff_t pos = offset;
@@ -365,6 +411,8 @@ static ssize_t write_file(struct file *f, u64 addr, u32 len, u64 offset)
 
 	if (flags < 0)
 		return flags;
+	if (len && beyond_limit(f, offset))
+		return -EFBIG;
 	return roost_iter_write(f, &iter,
 				offset == ROOST_OFFSET_NONE ? NULL : &pos,
 				(__force rwf_t)flags);

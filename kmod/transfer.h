@@ -25,6 +25,7 @@ struct roost_transfer {
 	u32 msg_flags;
 };
 
+bool roost_transfer_deaf(const struct roost_file *file);
 bool roost_transfer_peeks_ahead(const struct roost_file *file);
 int roost_transfer_check(const struct roost_transfer *t,
 			 const struct roost_file *file);

@@ -151,9 +151,10 @@ static int worker_release(struct inode *inode, struct file *file)
 	struct roost_domain *domain = worker->domain;
 
 	mutex_lock(&domain->mutex);
-	WRITE_ONCE(worker->closed, true);
 	set_carrier(worker, NULL);
 	mutex_unlock(&domain->mutex);
+	/* Nobody can drain the ring from now on. */
+	roost_cq_close(worker);
 	/* Of a dead domain everything is dropped, at once for all workers. */
 	if (!READ_ONCE(domain->dead)) {
 		roost_poll_drop(domain, worker);
@@ -187,7 +188,8 @@ bool roost_worker_file(const struct file *file)
  * @worker:	the worker
  * @stat:	the sum
  *
- * Takes no lock: each counter is right, together they are no snapshot.
+ * But for @stat->ios_done, which the caller has summed up before.  Takes no
+ * lock: each counter is right, together they are no snapshot.
  */
 void roost_worker_stat(struct roost_worker *worker,
 		       struct roost_domain_stat *stat)
@@ -205,7 +207,6 @@ void roost_worker_stat(struct roost_worker *worker,
 	stat->enters += atomic64_read(&worker->enters);
 	stat->ios_started += atomic64_read(&worker->ios_started);
 	stat->ios_waited += atomic64_read(&worker->ios_waited);
-	stat->ios_done += atomic64_read(&worker->ios_done);
 	stat->submitted += READ_ONCE(worker->submitted);
 	stat->completed += READ_ONCE(worker->completed);
 	stat->overflowed += READ_ONCE(worker->overflowed);
@@ -281,14 +282,14 @@ static struct roost_worker *worker_alloc(struct roost_domain *domain,
 
 /**
  * roost_worker_free() - free a worker
- * @worker:	no file, timer, poll or thread refers to it any more
+ * @worker:	no file, poll or thread refers to it any more, and its timers have
+ *		been cancelled
  *
  * Context: task, may sleep.
  */
 void roost_worker_free(struct roost_worker *worker)
 {
-	roost_timeout_exit_worker(worker);
-	roost_cq_discard(worker);
+	roost_cq_close(worker);
 	roost_region_free(&worker->region);
 	mutex_destroy(&worker->sq_mutex);
 	kvfree(worker);
@@ -350,7 +351,7 @@ int roost_worker_create(struct roost_domain *domain,
 				  O_RDWR);
 	if (IS_ERR(file)) {
 		ret = PTR_ERR(file);
-		WRITE_ONCE(worker->closed, true);
+		roost_cq_close(worker);
 		roost_domain_put(domain);
 		goto put_fd;
 	}

@@ -36,7 +36,6 @@ static inline void roost_count(u64 *counter)
  * @cq_entries:	constant
  * @map_size:	constant
  * @region:	memory of all of these
- * @closed:	the worker's file is gone (under @domain->mutex)
  *
  * Written from here on by whoever has the lock that opens each group:
  *
@@ -54,6 +53,7 @@ static inline void roost_count(u64 *counter)
  * @cq_lock:	production into the completion ring
  * @cq_tail:	entries produced; the shared copy is never read back
  * @cq_reserved: places kept for completions that have no node
+ * @closed:	the worker's file is gone: completions are dropped
  * @overflow:	struct roost_completion list, waiting for places
  * @nr_overflow: how many
  *
@@ -63,6 +63,7 @@ static inline void roost_count(u64 *counter)
  * @unprogrammed: entries were added since @hrtimer was programmed
  * @programmed:	when @hrtimer will fire at the latest, U64_MAX if it is not
  *		queued
+ * @pausing:	@hrtimer is late, so that interrupts do not eat the CPU
  * @park_entry:	deadline of the park
  */
 struct roost_worker {
@@ -75,7 +76,6 @@ struct roost_worker {
 	u32 cq_entries;
 	u32 map_size;
 	struct roost_region region;
-	bool closed;
 
 	/* Lease and sleep; leaf of all our locks but for the scheduler's. */
 	raw_spinlock_t lock ____cacheline_aligned;
@@ -110,6 +110,7 @@ struct roost_worker {
 	raw_spinlock_t cq_lock ____cacheline_aligned;
 	u32 cq_tail;
 	u32 cq_reserved;
+	bool closed;
 	struct list_head overflow;
 	u32 nr_overflow;
 	/* private: counters, see struct roost_domain_stat */
@@ -122,6 +123,7 @@ struct roost_worker {
 	struct hrtimer hrtimer;
 	u64 programmed;
 	bool unprogrammed;
+	bool pausing;
 	struct roost_wheel_entry park_entry;
 	/* private: counters, see struct roost_domain_stat */
 	u32 timers_pending;
