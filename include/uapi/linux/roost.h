@@ -232,12 +232,12 @@ struct roost_enter {
 #define ROOST_OUT_NO_TARGET	(1U << 6)	/* @wake has no carrier */
 
 /*
- * Operations.  An op is named by its op id: the index in its class (timers or
- * polls, I/O ops, files) in the low half, a sequence number in the high half.  For each index
- * the kernel keeps the highest sequence it has seen, by wrapping difference:
- * SET and ADD want a higher one, CANCEL and REMOVE a higher one or the same,
- * and anything older completes with -ESTALE, so that two rings cannot reorder
- * them.  A new index starts below sequence 1.
+ * Operations.  An op is named by its op id: the index in its class (timers,
+ * polls, I/O ops, files) in the low half, a sequence number in the high half.
+ * For each index the kernel keeps the highest sequence it has seen, by wrapping
+ * difference: SET and ADD want a higher one, CANCEL and REMOVE a higher one or
+ * the same, and anything older completes with -ESTALE, so that two rings cannot
+ * reorder them.  A new index starts below sequence 1.
  */
 #define ROOST_OP_NOP		0	/* completes with res 0 */
 #define ROOST_OP_SKIP		1	/* an entry taken back: no completion */
@@ -298,8 +298,9 @@ struct roost_enter {
  * O_NONBLOCK, and are tried again whenever the file says that it is worth it,
  * by the ENTER of any worker, until there is a result: bytes, perhaps fewer
  * than asked for, 0 at the end, or -errno.  MSG_NOSIGNAL is implied.  With
- * MSG_DONTWAIT in @msg_flags, MSG_OOB or MSG_ERRQUEUE an op is tried once, and
- * -EAGAIN is a result.  The buffers belong to the op until its completion, and
+ * MSG_DONTWAIT in @msg_flags, MSG_OOB or MSG_ERRQUEUE, and where no event would
+ * tell when to try again, an op is tried once, and -EAGAIN is a result.  The
+ * buffers belong to the op until its completion, and
  * are not touched afterwards.  Each op that is accepted completes once, under
  * its op id with kind ROOST_CQE_IO, in the ring of the worker that tried it
  * last.  Refused, in the same way:
@@ -307,7 +308,8 @@ struct roost_enter {
  *    delivered yet;
  *  - -EACCES: I/O in the ring is turned off, or the caller is under seccomp;
  *  - -EOPNOTSUPP: this file or these flags cannot be used in this way: neither
- *    a socket nor a file that knows how not to block, a pipe or terminal to
+ *    a socket nor a file that knows how not to block (O_NONBLOCK is nothing to
+ *    regular files, O_DIRECT and O_DSYNC do block), a pipe or terminal to
  *    write to (SIGPIPE), MSG_WAITALL, MSG_ZEROCOPY, MSG_FASTOPEN, positions
  *    where ROOST_OFFSET_NONE was given;
  *  - -ELOOP: a roost, epoll or io_uring file;
