@@ -791,4 +791,39 @@ TEST_F_TIMEOUT(crowd, cancelled_never_fire, 900)
 		ASSERT_EQ(all[i].fired, i % 3 ? 2 : 0);
 }
 
+/*
+ * T5: when more is due than one interrupt handles, the next comes after a
+ * pause, also if entries are made all the time meanwhile.
+ */
+TEST(crowd_comes_with_pauses)
+{
+	const unsigned int crowd = 2048;
+	struct roost_domain_stat before, after;
+	uint64_t due, end;
+	unsigned int i;
+	struct dom d;
+	struct wrk w;
+
+	ASSERT_EQ(dom_make(&d, crowd + 1, 0), 0);
+	ASSERT_EQ(wrk_make(&w, &d, 256, 4096), 0);
+	ASSERT_EQ(attach(&w), 0);
+	due = now_ns() + wide(300 * MSEC);
+	for (i = 0; i < crowd; i++)
+		ASSERT_EQ(submit_one(&w, sqe_timer(i, 1, due)), 1);
+	while (now_ns() + MSEC < due)
+		sleep_ns(MSEC / 2);
+	before = stat_of(&d);
+	due = now_ns();
+	for (i = 1; stat_of(&d).timers_fired < crowd; i++)
+		ASSERT_EQ(submit_one(&w, sqe_timer(crowd, i, due + 3600 * SEC +
+						   crowd - i)), 1);
+	after = stat_of(&d);
+	end = now_ns();
+	/* each interrupt but the first has waited for 50 us at least */
+	EXPECT_LE(after.hrtimer_fires - before.hrtimer_fires,
+		  2 + (end - due) / 50000);
+	close(w.fd);
+	close(d.fd);
+}
+
 TEST_HARNESS_MAIN
