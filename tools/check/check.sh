@@ -14,6 +14,7 @@
 #   selftests/httpd/*_test    this machine, and the VM with ROOST_BACKEND=kernel
 #   selftests/bench/*_test    this machine
 #   selftests/uapi/*_test     VM
+#   selftests/stress/lib_*    this machine, and the VM (executables)
 #   selftests/stress/*        VM (executables)
 #   selftests/module/*.sh     VM, second boot; the module lies in /roost/roost.ko
 #
@@ -189,7 +190,8 @@ fi
 if [ -n "$host" ]; then
 	printf '== tests on this machine\n'
 	for path in $(tests_in unit '*_test'; tests_in runtime '*_test'
-		      tests_in httpd '*_test'; tests_in bench '*_test'); do
+		      tests_in httpd '*_test'; tests_in bench '*_test'
+		      tests_in stress 'lib_*_test'); do
 		run_here "$path"
 	done
 fi

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * lib_io_stream.h - bytes that say where they belong, and poison between them.
+ *
+ * Each byte of a stream follows from the stream's key and its offset there, so
+ * one look tells what is lost, doubled, out of order or of another stream.
+ *
+ * Buffers hold poison while no operation has them: what changes it has touched
+ * a buffer after the operation's end, and what an operation sends after its end
+ * is poison.
+ */
+#ifndef ROOST_SELFTESTS_STRESS_LIB_IO_STREAM_H
+#define ROOST_SELFTESTS_STRESS_LIB_IO_STREAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define POISON	0xa5
+
+static inline uint64_t stream_mix(uint64_t x)
+{
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+	return x ^ (x >> 31);
+}
+
+/* Bytes 8 * @n to 8 * @n + 7. */
+static inline uint64_t stream_word(uint64_t key, uint64_t n)
+{
+	return stream_mix(key + n * 0x9e3779b97f4a7c15);
+}
+
+/* @p gets the @len bytes that begin at @offset. */
+static inline void stream_fill(uint64_t key, uint64_t offset, unsigned char *p,
+			       size_t len)
+{
+	uint64_t word = stream_word(key, offset / 8);
+	size_t i;
+
+	for (i = 0; i < len; i++, offset++) {
+		if (offset % 8 == 0)
+			word = stream_word(key, offset / 8);
+		p[i] = (unsigned char)(word >> offset % 8 * 8);
+	}
+}
+
+/* Return: how many bytes at @p are right, @len if all are. */
+static inline size_t stream_right(uint64_t key, uint64_t offset,
+				  const unsigned char *p, size_t len)
+{
+	uint64_t word = stream_word(key, offset / 8);
+	size_t i;
+
+	for (i = 0; i < len; i++, offset++) {
+		if (offset % 8 == 0)
+			word = stream_word(key, offset / 8);
+		if (p[i] != (unsigned char)(word >> offset % 8 * 8))
+			break;
+	}
+	return i;
+}
+
+static inline void poison(unsigned char *p, size_t len)
+{
+	memset(p, POISON, len);
+}
+
+/* Return: how many bytes at @p are poison, @len if all are. */
+static inline size_t poisoned(const unsigned char *p, size_t len)
+{
+	size_t i = 0;
+
+	if (!len || (p[0] == POISON && !memcmp(p, p + 1, len - 1)))
+		return len;
+	while (p[i] == POISON)
+		i++;
+	return i;
+}
+
+#endif /* ROOST_SELFTESTS_STRESS_LIB_IO_STREAM_H */
