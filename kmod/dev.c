@@ -23,7 +23,8 @@ static int query_info(void __user *arg, unsigned int cmd)
 	u32 i;
 	int ret;
 
-	ret = roost_args_get(&info, sizeof(info), arg, cmd, sizeof(info));
+	ret = roost_args_get(&info, sizeof(info), arg, cmd,
+			     ROOST_INFO_SIZE_VER0);
 	if (ret)
 		return ret;
 	if (memchr_inv(&info, 0, sizeof(info)))
@@ -77,7 +78,8 @@ static int create_domain(void __user *arg, unsigned int cmd)
 	struct roost_domain_params params;
 	int ret;
 
-	ret = roost_args_get(&params, sizeof(params), arg, cmd, sizeof(params));
+	ret = roost_args_get(&params, sizeof(params), arg, cmd,
+			     ROOST_DOMAIN_PARAMS_SIZE_VER0);
 	if (ret)
 		return ret;
 	ret = check_domain_params(&params);

@@ -148,7 +148,8 @@ static int domain_create_worker(struct roost_domain *domain, void __user *arg,
 	struct roost_worker_params params;
 	int ret;
 
-	ret = roost_args_get(&params, sizeof(params), arg, cmd, sizeof(params));
+	ret = roost_args_get(&params, sizeof(params), arg, cmd,
+			     ROOST_WORKER_PARAMS_SIZE_VER0);
 	if (ret)
 		return ret;
 	return roost_worker_create(domain, &params, arg, cmd);
@@ -160,7 +161,8 @@ static int domain_wake_sized(struct roost_domain *domain, void __user *arg,
 	struct roost_wake wake;
 	int ret;
 
-	ret = roost_args_get(&wake, sizeof(wake), arg, cmd, sizeof(wake));
+	ret = roost_args_get(&wake, sizeof(wake), arg, cmd,
+			     ROOST_WAKE_SIZE_VER0);
 	if (ret)
 		return ret;
 	if (wake.reserved)
@@ -201,7 +203,8 @@ static int domain_stat(struct roost_domain *domain, void __user *arg,
 	u32 i;
 	int ret;
 
-	ret = roost_args_get(&stat, sizeof(stat), arg, cmd, sizeof(stat));
+	ret = roost_args_get(&stat, sizeof(stat), arg, cmd,
+			     ROOST_DOMAIN_STAT_SIZE_VER0);
 	if (ret)
 		return ret;
 	if (memchr_inv(&stat, 0, sizeof(stat)))

@@ -254,7 +254,8 @@ int roost_enter_sized(struct roost_worker *worker, void __user *arg,
 	struct call call;
 	int ret;
 
-	ret = roost_args_get(&from, sizeof(from), arg, cmd, sizeof(from));
+	ret = roost_args_get(&from, sizeof(from), arg, cmd,
+			     ROOST_ENTER_SIZE_VER0);
 	if (ret)
 		return ret;
 	call = (struct call){

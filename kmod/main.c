@@ -12,47 +12,15 @@
 #include "dev.h"
 #include "file.h"
 #include "io.h"
+#include "layout.h"
 #include "park.h"
 #include "poll.h"
 #include "timeout.h"
-
-/*
- * The layout is an agreement with binaries that exist: every size and the
- * first offset of each group.
- */
-static void __init check_layout(void)
-{
-	BUILD_BUG_ON(sizeof(struct roost_info) != 64);
-	BUILD_BUG_ON(sizeof(struct roost_domain_params) != 64);
-	BUILD_BUG_ON(sizeof(struct roost_worker_params) != 48);
-	BUILD_BUG_ON(sizeof(struct roost_wake) != 16);
-	BUILD_BUG_ON(sizeof(struct roost_attach) != 16);
-	BUILD_BUG_ON(sizeof(struct roost_enter) != 48);
-	BUILD_BUG_ON(sizeof(struct roost_domain_stat) != 264);
-	BUILD_BUG_ON(sizeof(struct roost_sqe) != 64);
-	BUILD_BUG_ON(offsetof(struct roost_sqe, op_id) != 8);
-	BUILD_BUG_ON(offsetof(struct roost_sqe, deadline) != 16);
-	BUILD_BUG_ON(offsetof(struct roost_sqe, events) != 24);
-	BUILD_BUG_ON(offsetof(struct roost_sqe, addr) != 32);
-	BUILD_BUG_ON(offsetof(struct roost_sqe, len) != 48);
-	BUILD_BUG_ON(sizeof(struct roost_cqe) != 16);
-	BUILD_BUG_ON(sizeof(struct roost_control) != 320);
-	BUILD_BUG_ON(offsetof(struct roost_control, event) != 64);
-	BUILD_BUG_ON(offsetof(struct roost_control, idle) != 128);
-	BUILD_BUG_ON(offsetof(struct roost_control, cq_ready) != 192);
-	BUILD_BUG_ON(offsetof(struct roost_control, io_ready) != 256);
-	BUILD_BUG_ON(sizeof(struct roost_worker_page) != 256);
-	BUILD_BUG_ON(offsetof(struct roost_worker_page, cq_tail) != 64);
-	BUILD_BUG_ON(offsetof(struct roost_worker_page, parked) != 80);
-	BUILD_BUG_ON(offsetof(struct roost_worker_page, sq_tail) != 128);
-	BUILD_BUG_ON(offsetof(struct roost_worker_page, cq_head) != 192);
-}
 
 static int __init roost_init(void)
 {
 	int ret;
 
-	check_layout();
 	roost_park_init();
 	ret = roost_timeout_init();
 	if (ret)

@@ -72,7 +72,8 @@ static int worker_attach(struct roost_worker *worker, void __user *arg,
 	struct roost_attach attach;
 	int ret;
 
-	ret = roost_args_get(&attach, sizeof(attach), arg, cmd, sizeof(attach));
+	ret = roost_args_get(&attach, sizeof(attach), arg, cmd,
+			     ROOST_ATTACH_SIZE_VER0);
 	if (ret)
 		return ret;
 	if (attach.flags || attach.reserved0 || attach.lease)
@@ -103,7 +104,8 @@ static noinline long worker_other_ioctl(struct roost_worker *worker,
 	case ROOST_CMD(ROOST_IOC_ATTACH):
 		return worker_attach(worker, arg, cmd);
 	case ROOST_CMD(ROOST_IOC_DETACH):
-		return worker_detach(worker);
+		/* There is no structure that could be longer than we know. */
+		return _IOC_SIZE(cmd) ? -EINVAL : worker_detach(worker);
 	default:
 		return -ENOTTY;
 	}

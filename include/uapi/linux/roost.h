@@ -578,6 +578,18 @@ struct roost_domain_stat {
 	__u64	reserved[3];
 };
 
+/*
+ * Sizes of the structures as first published, without what was reserved at their
+ * end: the least that a caller may know.
+ */
+#define ROOST_INFO_SIZE_VER0		48
+#define ROOST_DOMAIN_PARAMS_SIZE_VER0	48
+#define ROOST_WORKER_PARAMS_SIZE_VER0	32
+#define ROOST_WAKE_SIZE_VER0		8
+#define ROOST_ATTACH_SIZE_VER0		16
+#define ROOST_ENTER_SIZE_VER0		32
+#define ROOST_DOMAIN_STAT_SIZE_VER0	240
+
 #define ROOST_IOC_MAGIC		0xBD
 
 /* On /dev/roost. */
