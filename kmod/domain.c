@@ -32,6 +32,7 @@
 #include <linux/cred.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
@@ -42,6 +43,7 @@
 #include "domain.h"
 #include "file.h"
 #include "io.h"
+#include "limits.h"
 #include "park.h"
 #include "poll.h"
 #include "timeout.h"
@@ -102,6 +104,7 @@ static void domain_destroy(struct kref *ref)
 	roost_region_free(&domain->events_region);
 	roost_region_free(&domain->control_region);
 	put_pid(domain->tgid);
+	roost_charge_exit(&domain->charge);
 	mutex_destroy(&domain->mutex);
 	kfree(domain);
 }
@@ -329,6 +332,37 @@ static int alloc_shared(struct roost_domain *domain,
 	return ret;
 }
 
+/* All that the params ask for, counted at once; nothing is allocated yet. */
+static int charge_params(struct roost_domain *domain,
+			 const struct roost_domain_params *params)
+{
+	const u64 want[ROOST_NR_LIMITS] = {
+		[ROOST_LIMIT_DOMAINS]	= 1,
+		[ROOST_LIMIT_TIMERS]	= params->nr_timers,
+		[ROOST_LIMIT_POLLS]	= params->nr_polls,
+		[ROOST_LIMIT_IOS]	= params->nr_ios,
+		[ROOST_LIMIT_FILES]	= params->nr_files,
+		[ROOST_LIMIT_MEMORY]	= sizeof(*domain) +
+			PAGE_ALIGN(sizeof(*domain->control)) +
+			PAGE_ALIGN((u64)params->nr_polls *
+				   sizeof(*domain->events)) +
+			roost_table_memory(params->nr_timers) +
+			roost_table_memory(params->nr_polls) +
+			roost_table_memory(params->nr_ios) +
+			roost_table_memory(params->nr_files),
+	};
+	int ret;
+
+	ret = roost_charge_init(&domain->charge);
+	if (!ret)
+		ret = roost_charge_all(&domain->charge, want);
+	domain->timers.charge = &domain->charge;
+	domain->polls.charge = &domain->charge;
+	domain->ios.charge = &domain->charge;
+	domain->files_table.charge = &domain->charge;
+	return ret;
+}
+
 static u64 features_of(const struct roost_domain *domain)
 {
 	bool io = roost_ring_io && !domain->no_io;
@@ -365,9 +399,12 @@ domain_alloc(const struct roost_domain_params *params)
 	domain->no_io = params->flags & ROOST_DOMAIN_NO_IO;
 	domain->tick_shift = params->tick_shift;
 	domain->slack_ns = params->slack_ns;
+	ret = charge_params(domain, params);
+	if (ret)
+		goto free_domain;
 
 	/*
-	 * First of all, since it gives up if a signal is pending: whoever tries
+	 * Before what takes long, since it gives up if a signal is pending: whoever tries
 	 * again after each signal must not have to do it all again.
 	 */
 	domain->mm = current->mm;
@@ -401,6 +438,7 @@ put_domain:
 	roost_domain_put(domain);
 	return ERR_PTR(ret);
 free_domain:
+	roost_charge_exit(&domain->charge);
 	mutex_destroy(&domain->mutex);
 	kfree(domain);
 	return ERR_PTR(ret);
@@ -412,8 +450,8 @@ free_domain:
  * @arg:	where the caller wants the output
  * @cmd:	the ioctl number
  *
- * Context: task, may sleep.  Return: the file descriptor, or -ENOMEM, -EMFILE,
- * -ENFILE, -EINTR, -EFAULT.
+ * Context: task, may sleep.  Return: the file descriptor, or -EDQUOT, -ENOMEM,
+ * -EMFILE, -ENFILE, -EINTR, -EFAULT.
  */
 int roost_domain_create(struct roost_domain_params *params,
 			void __user *arg, unsigned int cmd)

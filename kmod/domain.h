@@ -16,6 +16,7 @@
 
 #include <uapi/linux/roost.h>
 
+#include "limits.h"
 #include "region.h"
 #include "table.h"
 #include "watch.h"
@@ -36,6 +37,7 @@ struct roost_worker;
  * @slack_ns:	how much later than that deadlines may be noticed; constant
  * @time_offset: ns that CLOCK_MONOTONIC of the owner's time namespace is ahead;
  *		constant
+ * @charge:	what it counts against the limits of its owner
  * @dead:	1 once the owner has gone: nothing works any more
  * @control:	the control page
  * @control_region: its memory
@@ -80,6 +82,7 @@ struct roost_domain {
 	struct roost_region control_region;
 	struct roost_region events_region;
 	struct roost_watch watch;
+	struct roost_charge charge;
 
 	DECLARE_BITMAP(parked, ROOST_MAX_WORKERS) ____cacheline_aligned;
 

@@ -349,6 +349,7 @@ int roost_file_table(struct roost_domain *domain, u32 nr)
 
 	table->nr = nr;
 	table->size = sizeof(struct file_slot);
+	table->armed = sizeof(struct roost_file);
 	table->cache = slot_cache;
 	table->init = init_slot;
 	return roost_table_alloc(table);

@@ -1071,6 +1071,7 @@ int roost_io_table(struct roost_domain *domain, u32 nr)
 
 	table->nr = nr;
 	table->size = sizeof(struct roost_io);
+	table->armed = sizeof(struct roost_file);
 	table->cache = io_cache;
 	table->init = init_io;
 	return roost_table_alloc(table);

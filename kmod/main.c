@@ -13,6 +13,7 @@
 #include "file.h"
 #include "io.h"
 #include "layout.h"
+#include "limits.h"
 #include "park.h"
 #include "poll.h"
 #include "timeout.h"
@@ -22,6 +23,7 @@ static int __init roost_init(void)
 	int ret;
 
 	roost_park_init();
+	roost_limits_init();
 	ret = roost_timeout_init();
 	if (ret)
 		return ret;
@@ -62,6 +64,7 @@ static void __exit roost_exit(void)
 	roost_file_exit();
 	roost_poll_exit();
 	roost_timeout_exit();
+	roost_limits_exit();
 }
 
 module_init(roost_init);

@@ -582,6 +582,7 @@ int roost_poll_table(struct roost_domain *domain, u32 nr)
 
 	table->nr = nr;
 	table->size = sizeof(struct roost_poll_op);
+	table->armed = sizeof(struct roost_poll);
 	table->cache = op_cache;
 	table->init = init_op;
 	table->init_arg = domain;

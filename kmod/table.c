@@ -11,6 +11,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
+#include "limits.h"
 #include "table.h"
 
 /* A cache with a constructor is never merged, so slabinfo shows its objects. */
@@ -33,6 +34,17 @@ struct kmem_cache *roost_cache_create(const char *name, unsigned int size)
 static u32 nr_chunks(const struct roost_table *table)
 {
 	return DIV_ROUND_UP(table->nr, ROOST_TABLE_CHUNK);
+}
+
+/**
+ * roost_table_memory() - what the room for the chunks takes
+ * @nr:		how many nodes
+ *
+ * Return: bytes.
+ */
+u64 roost_table_memory(u32 nr)
+{
+	return (u64)DIV_ROUND_UP(nr, ROOST_TABLE_CHUNK) * sizeof(void *);
 }
 
 /**
@@ -67,14 +79,26 @@ void roost_table_free(struct roost_table *table)
 	table->chunks = NULL;
 }
 
+/* What a chunk counts against the limits, until the domain ends. */
+static u64 chunk_memory(const struct roost_table *table)
+{
+	return (u64)ROOST_TABLE_CHUNK * (table->size + table->armed);
+}
+
 static void *make_chunk(struct roost_table *table, u32 c)
 {
 	void *chunk, *old;
 	u32 i;
+	int ret;
 
+	ret = roost_charge_memory(table->charge, chunk_memory(table));
+	if (ret)
+		return ERR_PTR(ret);
 	chunk = kmem_cache_alloc(table->cache, GFP_KERNEL_ACCOUNT);
-	if (!chunk)
-		return NULL;
+	if (!chunk) {
+		roost_uncharge_memory(table->charge, chunk_memory(table));
+		return ERR_PTR(-ENOMEM);
+	}
 	memset(chunk, 0, table->size * ROOST_TABLE_CHUNK);
 	for (i = 0; i < ROOST_TABLE_CHUNK; i++)
 		table->init(chunk + i * table->size, c * ROOST_TABLE_CHUNK + i,
@@ -83,6 +107,7 @@ static void *make_chunk(struct roost_table *table, u32 c)
 	old = cmpxchg(&table->chunks[c], NULL, chunk);
 	if (old) {
 		kmem_cache_free(table->cache, chunk);
+		roost_uncharge_memory(table->charge, chunk_memory(table));
 		return old;
 	}
 	return chunk;
@@ -93,7 +118,7 @@ static void *make_chunk(struct roost_table *table, u32 c)
  * @table:	the table
  * @index:	any value
  *
- * Context: task, may sleep.  Return: the node, -EINVAL or -ENOMEM.
+ * Context: task, may sleep.  Return: the node, -EINVAL, -ENOMEM or -EDQUOT.
  */
 void *roost_table_make(struct roost_table *table, u32 index)
 {
@@ -103,8 +128,8 @@ void *roost_table_make(struct roost_table *table, u32 index)
 		return ERR_PTR(-EINVAL);
 	index = array_index_nospec(index, table->nr);
 	chunk = make_chunk(table, index / ROOST_TABLE_CHUNK);
-	if (!chunk)
-		return ERR_PTR(-ENOMEM);
+	if (IS_ERR(chunk))
+		return chunk;
 	return chunk + (index % ROOST_TABLE_CHUNK) * table->size;
 }
 

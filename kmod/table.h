@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 struct kmem_cache;
+struct roost_charge;
 
 #define ROOST_TABLE_CHUNK	32
 
@@ -16,6 +17,8 @@ struct kmem_cache;
  * struct roost_table - nodes 0 .. @nr - 1
  * @nr:		constant
  * @size:	of one node, constant
+ * @armed:	what a node needs beside itself once it is in use; constant
+ * @charge:	against whose limits the memory counts, or NULL; constant
  * @cache:	whose objects hold ROOST_TABLE_CHUNK nodes
  * @init:	sets up a node when its chunk is made
  * @init_arg:	handed to @init
@@ -25,6 +28,8 @@ struct kmem_cache;
 struct roost_table {
 	u32 nr;
 	u32 size;
+	u32 armed;
+	struct roost_charge *charge;
 	struct kmem_cache *cache;
 	void (*init)(void *node, u32 index, void *arg);
 	void *init_arg;
@@ -35,6 +40,7 @@ struct roost_table {
 #define ROOST_TABLE_MAX		BIT(26)
 
 struct kmem_cache *roost_cache_create(const char *name, unsigned int size);
+u64 roost_table_memory(u32 nr);
 int roost_table_alloc(struct roost_table *table);
 void roost_table_free(struct roost_table *table);
 void *roost_table_make(struct roost_table *table, u32 index);
@@ -68,7 +74,7 @@ static inline void *roost_table_peek(const struct roost_table *table, u32 index)
  * @index:	any value
  *
  * Context: task, may sleep.  Return: the node, -EINVAL for an index beyond the
- * table, or -ENOMEM.
+ * table, -ENOMEM or -EDQUOT.
  */
 static inline void *roost_table_get(struct roost_table *table, u32 index)
 {

@@ -16,6 +16,7 @@
 #include "domain.h"
 #include "enter.h"
 #include "io.h"
+#include "limits.h"
 #include "park.h"
 #include "poll.h"
 #include "ring.h"
@@ -236,16 +237,20 @@ static int check_params(const struct roost_worker_params *params)
 }
 
 /* The mapping: head, submission ring, completion ring, each on its own page. */
+static void lay_out(struct roost_worker_params *params)
+{
+	params->sq_offset = PAGE_SIZE;
+	params->cq_offset = params->sq_offset +
+		PAGE_ALIGN(params->sq_entries * sizeof(struct roost_sqe));
+	params->map_size = params->cq_offset +
+		PAGE_ALIGN(params->cq_entries * sizeof(struct roost_cqe));
+}
+
 static int alloc_rings(struct roost_worker *worker,
-		       struct roost_worker_params *params)
+		       const struct roost_worker_params *params)
 {
 	int ret;
 
-	params->sq_offset = PAGE_SIZE;
-	params->cq_offset = params->sq_offset +
-		PAGE_ALIGN(params->sq_entries * sizeof(*worker->sqes));
-	params->map_size = params->cq_offset +
-		PAGE_ALIGN(params->cq_entries * sizeof(*worker->cqes));
 	ret = roost_region_alloc(&worker->region, params->map_size);
 	if (ret)
 		return ret;
@@ -259,7 +264,7 @@ static int alloc_rings(struct roost_worker *worker,
 }
 
 static struct roost_worker *worker_alloc(struct roost_domain *domain,
-					 struct roost_worker_params *params)
+					 const struct roost_worker_params *params)
 {
 	struct roost_worker *worker;
 	int ret;
@@ -313,6 +318,37 @@ static int publish(struct roost_domain *domain, struct roost_worker *worker)
 	return ret;
 }
 
+/* Counted, made, and the domain's. */
+static struct roost_worker *make(struct roost_domain *domain,
+				 const struct roost_worker_params *params)
+{
+	const u64 want[ROOST_NR_LIMITS] = {
+		[ROOST_LIMIT_WORKERS]	= 1,
+		[ROOST_LIMIT_MEMORY]	= sizeof(struct roost_worker) +
+					  params->map_size,
+	};
+	struct roost_worker *worker;
+	int ret;
+
+	ret = roost_charge_all(&domain->charge, want);
+	if (ret)
+		return ERR_PTR(ret);
+	worker = worker_alloc(domain, params);
+	ret = PTR_ERR_OR_ZERO(worker);
+	if (ret)
+		goto uncharge;
+	ret = publish(domain, worker);
+	if (ret)
+		goto free_worker;
+	return worker;
+
+free_worker:
+	roost_worker_free(worker);
+uncharge:
+	roost_uncharge_all(&domain->charge, want);
+	return ERR_PTR(ret);
+}
+
 /**
  * roost_worker_create() - make a worker and its file
  * @domain:	for whom
@@ -321,8 +357,8 @@ static int publish(struct roost_domain *domain, struct roost_worker *worker)
  * @cmd:	the ioctl number
  *
  * Context: task, may sleep.  Return: the file descriptor; -EINVAL; -ENOSPC if
- * the domain has had ROOST_MAX_WORKERS already; -ENOMEM, -EMFILE, -ENFILE,
- * -EFAULT.  After the last three the number stays used.
+ * the domain has had ROOST_MAX_WORKERS already; -EDQUOT; -ENOMEM, -EMFILE,
+ * -ENFILE, -EFAULT.  After the last three the number stays used.
  */
 int roost_worker_create(struct roost_domain *domain,
 			struct roost_worker_params *params,
@@ -338,14 +374,10 @@ int roost_worker_create(struct roost_domain *domain,
 	fd = get_unused_fd_flags(O_CLOEXEC);
 	if (fd < 0)
 		return fd;
-	worker = worker_alloc(domain, params);
+	lay_out(params);
+	worker = make(domain, params);
 	if (IS_ERR(worker)) {
 		ret = PTR_ERR(worker);
-		goto put_fd;
-	}
-	ret = publish(domain, worker);
-	if (ret) {
-		roost_worker_free(worker);
 		goto put_fd;
 	}
 	roost_domain_get(domain);
