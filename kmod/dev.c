@@ -17,6 +17,14 @@
 #include "timeout.h"
 #include "wheel.h"
 
+/*
+ * Who may open it at all, as the node is made; where udev runs, its rules come
+ * later.  The limits of users hold whatever this is.
+ */
+static ushort dev_mode = 0666;
+module_param(dev_mode, ushort, 0444);
+MODULE_PARM_DESC(dev_mode, "mode of /dev/roost (0666)");
+
 static int query_info(void __user *arg, unsigned int cmd)
 {
 	struct roost_info info;
@@ -111,7 +119,6 @@ static struct miscdevice dev_misc = {
 	.minor	= MISC_DYNAMIC_MINOR,
 	.name	= "roost",
 	.fops	= &dev_fops,
-	.mode	= 0666,
 };
 
 /**
@@ -126,10 +133,13 @@ bool roost_dev_file(const struct file *file)
 /**
  * roost_dev_init() - make the device appear
  *
- * Return: 0 or -errno.
+ * Return: 0; -EINVAL for a mode that no device has; other -errno.
  */
 int __init roost_dev_init(void)
 {
+	if (dev_mode & ~0666)
+		return -EINVAL;
+	dev_misc.mode = dev_mode;
 	return misc_register(&dev_misc);
 }
 
