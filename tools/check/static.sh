@@ -142,6 +142,29 @@ check_words()
 	return 0
 }
 
+# Each error that uapi.rst documents names a test that exists, in a program that
+# looks for that error; and each call has its table.
+check_docs()
+{
+	local error program name file ioc
+	local doc=Documentation/uapi.rst
+
+	while read -r error program name; do
+		file=selftests/uapi/$program.c
+		if ! grep -qE "^TEST.*[( ]${name}[,)]" "$file" 2>/dev/null; then
+			printf '%s: no test %s: %s\n' "$doc" "$program" "$name"
+		elif ! grep -qE "\b$error\b" "$file"; then
+			printf '%s: %s: nothing about %s\n' "$doc" "$program" "$error"
+		fi
+	done < <(sed -nE 's/^(E[A-Z0-9]+) +.*``([a-z_]+_test): ([a-z_]+)``.*/\1 \2 \3/p' "$doc")
+	for ioc in $(sed -nE 's/^#define (ROOST_IOC_[A-Z_]+).*/\1/p' \
+		include/uapi/linux/roost.h | grep -v MAGIC); do
+		grep -qx "$ioc" "$doc" || printf '%s: no section %s\n' "$doc" "$ioc"
+	done
+	[ "$(grep -cE '^E[A-Z0-9]+ +.*``[a-z_]+_test: ' "$doc")" -gt 20 ] ||
+		echo "$doc: the tables are not found"
+}
+
 check_shell()
 {
 	local file options
