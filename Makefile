@@ -54,6 +54,7 @@ examples: lib
 	$(MAKE) -C tools/examples
 
 selftests: lib examples bench
+	@tools/setup.sh compat
 	$(MAKE) -C selftests KSELFTEST_DIR="$$(tools/kernel/source-files.sh)"
 
 check:

@@ -3,7 +3,7 @@
 #
 # Installs the Debian packages that a purpose needs and that are missing.
 #
-#   tools/setup.sh build|vm|kernel|check|demo|bench|all...
+#   tools/setup.sh build|vm|kernel|compat|check|demo|bench|all...
 #
 # Names what it is about to install; does nothing, quickly, when all is there.
 # Kernel images and headers are no part of this: tools/kernel/kernel.sh unpacks
@@ -34,9 +34,14 @@ packages_for()
 			python3 cpio
 		packages_for build
 		;;
+	compat)
+		# 32-bit test programs; gcc-multilib would bar the cross compilers
+		printf '%s\n' lib32gcc-12-dev libc6-dev-i386
+		;;
 	check)
 		printf '%s\n' sparse clang perl python3 git shellcheck
 		packages_for vm
+		packages_for compat
 		;;
 	demo)
 		printf '%s\n' wrk python3
@@ -53,12 +58,12 @@ packages_for()
 		packages_for bench
 		;;
 	*)
-		die "unknown purpose '$1' (build, vm, kernel, check, demo, bench, all)"
+		die "unknown purpose '$1' (build, vm, kernel, compat, check, demo, bench, all)"
 		;;
 	esac
 }
 
-[ $# -gt 0 ] || die "usage: tools/setup.sh build|vm|kernel|check|demo|bench|all..."
+[ $# -gt 0 ] || die "usage: tools/setup.sh build|vm|kernel|compat|check|demo|bench|all..."
 
 wanted=$(for purpose in "$@"; do packages_for "$purpose"; done | sort -u)
 # shellcheck disable=SC2086 # a list of words is meant

@@ -14,7 +14,11 @@
 #   selftests/httpd/*_test    this machine, and the VM with ROOST_BACKEND=kernel
 #   selftests/bench/*_test    this machine
 #   selftests/uapi/*_test     VM
+<<<<<<< HEAD
 #   selftests/stress/lib_*    this machine, and the VM (executables)
+=======
+#   selftests/compat/*_test   VM, where the kernel runs 32-bit programs
+>>>>>>> 41d55bc (selftests: the tests of the device in 32-bit processes, too)
 #   selftests/stress/*        VM (executables)
 #   selftests/module/*.sh     VM, second boot; the module lies in /roost/roost.ko
 #
@@ -165,6 +169,8 @@ vm_tests()
 {
 	{
 		tests_in uapi '*_test'
+		# tinyconfig has nothing for 32-bit programs
+		case $1 in *-debug) ;; *) tests_in compat '*_test' ;; esac
 		tests_in runtime '*_test'
 		tests_in httpd '*_test'
 		tests_in stress '*'
