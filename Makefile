@@ -8,12 +8,15 @@
 
 KVER ?= 6.12
 KDIR ?=
+# how long `make fuzz` goes on, and where its random numbers start
+MINUTES ?= 30
+SEED ?=
 # kernels whose VMs `make check` boots
 CHECK_KERNELS ?= 6.1 6.12
 
 export CHECK_KERNELS
 
-.PHONY: all setup kmod lib tools examples selftests check style demo bench bench-vm clean help
+.PHONY: all setup kmod lib tools examples selftests check style fuzz demo bench bench-vm clean help
 # One after the other; the folders' own makes use the job server.
 .NOTPARALLEL:
 
@@ -29,6 +32,7 @@ help:
 	@echo 'make selftests   the test programs'
 	@echo 'make check       all tests, on this machine and in VMs (CHECK_KERNELS=)'
 	@echo 'make style       static checks'
+	@echo 'make fuzz        random calls on a debugging kernel (MINUTES=, SEED=, FUZZ=--fail)'
 	@echo 'make demo        the server demonstration in a VM'
 	@echo 'make bench-vm    the echo benchmark in a VM (KERNEL=, BENCH=options)'
 	@echo 'make clean       remove what was built; fetched kernels stay cached'
@@ -63,6 +67,11 @@ check:
 style:
 	@tools/setup.sh check
 	@tools/check/static.sh
+
+fuzz:
+	@tools/setup.sh check
+	@tools/fuzz/run.sh --kernel $(or $(KERNEL),6.1-debug) --minutes $(MINUTES) \
+		$(if $(SEED),--seed $(SEED)) -- $(FUZZ)
 
 demo:
 	@tools/setup.sh demo
