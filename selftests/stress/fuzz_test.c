@@ -120,7 +120,7 @@ static void kill_some(struct rng *r)
 {
 	struct slot *s = &slots[below(r, options.procs)];
 
-	if (!s->pid || !one_in(r, 8))
+	if (!s->pid || !one_in(r, 24))
 		return;
 	s->killed = true;
 	kills++;

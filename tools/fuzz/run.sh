@@ -56,7 +56,7 @@ make -s --no-print-directory -C selftests/uapi "$program" \
 say "$kernel, $minutes min, seed $seed"
 # what is under way has ten more minutes to come to its end
 tools/vm/run.sh --kernel "$kernel" --smp "$smp" --mem 3G --log "$log" "${ko[@]}" \
-	--timeout $((minutes * 60 + 600)) --file "$program" \
+	--timeout $((minutes * 60 + 600)) --boot-timeout 900 --file "$program" \
 	-- ./fuzz_test --seed "$seed" --seconds $((minutes * 60)) "$@"
 rc=$?
 [ $rc = 0 ] || say "FAILED with seed $seed; logs are in $log"

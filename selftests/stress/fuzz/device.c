@@ -64,7 +64,7 @@ static void spoil(struct rng *r, void *args, size_t size)
 			(unsigned char)(1U << below(r, 8));
 }
 
-int do_domain(struct rng *r)
+static int make_domain(struct rng *r, unsigned int d)
 {
 	static const uint32_t counts[] = { 0, 1, 8, 64, 64, 64, 100, 5000 };
 	struct roost_domain_params params = {
@@ -76,7 +76,6 @@ int do_domain(struct rng *r)
 		.nr_files = counts[below(r, 8)] * 4,
 		.slack_ns = one_in(r, 4) ? below(r, 10000000) : 0,
 	};
-	unsigned int d = below(r, DOMAINS);
 	int dev = dev_open(), fd;
 
 	if (dev < 0)
@@ -95,9 +94,13 @@ int do_domain(struct rng *r)
 	return 0;
 }
 
-int do_worker(struct rng *r)
+int do_domain(struct rng *r)
 {
-	unsigned int d = below(r, DOMAINS), w = below(r, WORKERS);
+	return make_domain(r, below(r, DOMAINS));
+}
+
+static int make_worker(struct rng *r, unsigned int w, unsigned int d)
+{
 	struct roost_worker_params params = {
 		.sq_entries = 1U << below(r, one_in(r, 16) ? 16 : 8),
 		.cq_entries = 2U << below(r, one_in(r, 16) ? 16 : 8),
@@ -114,6 +117,57 @@ int do_worker(struct rng *r)
 	};
 	arena_map(r, worker_window(w), fd, params.map_size, 0);
 	return 0;
+}
+
+int do_worker(struct rng *r)
+{
+	return make_worker(r, below(r, WORKERS), below(r, DOMAINS));
+}
+
+/* A call that found no worker of ours any more: most of the time, a new one. */
+static int replace_if_gone(struct rng *r, unsigned int w, int ret)
+{
+	unsigned int d = below(r, DOMAINS);
+	int made;
+
+	if (ret != -EBADF && ret != -ENOTTY && ret != -EPERM &&
+	    ret != -ESHUTDOWN)
+		return ret;
+	/* not being its carrier is no reason */
+	if (ret == -EPERM && !one_in(r, 16))
+		return ret;
+	if (one_in(r, 8))
+		return ret;
+	made = make_worker(r, w, d);
+	if (made == -EBADF || made == -ENOTTY || made == -ENOSPC ||
+	    made == -EPERM || made == -ESHUTDOWN)
+		make_domain(r, d);
+	return ret;
+}
+
+/* Something to begin with. */
+void device_make(struct rng *r)
+{
+	unsigned int i;
+
+	for (i = 0; i < DOMAINS; i++)
+		make_domain(r, i);
+	for (i = 0; i < WORKERS; i++)
+		make_worker(r, i, i % DOMAINS);
+}
+
+/* Is this number one of those that are worth keeping? */
+bool is_roost_fd(int fd)
+{
+	unsigned int i;
+
+	for (i = 0; i < DOMAINS; i++)
+		if (domains[i].fd == fd)
+			return true;
+	for (i = 0; i < WORKERS; i++)
+		if (workers[i].fd == fd)
+			return true;
+	return false;
 }
 
 /* A few entries into the ring, and its tail to where it belongs. */
@@ -186,7 +240,7 @@ int do_enter(struct rng *r)
 	ret = enter_with(r, w, &e);
 	if (one_in(r, 2))
 		drain(w);
-	return ret;
+	return replace_if_gone(r, w, ret);
 }
 
 /* Its own worker, if it has one; to have one, it attaches. */
@@ -221,7 +275,7 @@ int do_park(struct rng *r)
 		drain(w);
 	if (mine && !one_in(r, 8))
 		call(workers[w].fd, ROOST_IOC_DETACH, NULL);
-	return ret;
+	return replace_if_gone(r, w, ret);
 }
 
 int do_attach(struct rng *r)
@@ -292,6 +346,8 @@ int do_close(struct rng *r)
 {
 	int fd = any_roost_fd(r);
 
+	if (!one_in(r, 6))
+		return close_file(r);
 	if (one_in(r, 4))
 		arena_change(r);
 	if (fd < FIRST_FD)

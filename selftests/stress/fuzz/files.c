@@ -239,6 +239,17 @@ int poke_file(struct rng *r)
 	}
 }
 
+/* A number to close or to replace; ours go by do_close(), mostly. */
+static int victim(struct rng *r)
+{
+	int fd;
+
+	do
+		fd = FIRST_FD + (int)below(r, NR_FDS);
+	while (is_roost_fd(fd) && !one_in(r, 16));
+	return fd;
+}
+
 int dup_file(struct rng *r)
 {
 	int fd = any_fd(r);
@@ -251,18 +262,17 @@ int dup_file(struct rng *r)
 				    (int)below(r, NR_FDS)));
 	default:
 		/* over something else, which is closed by it */
-		return result(dup3(fd, FIRST_FD + (int)below(r, NR_FDS),
-				   O_CLOEXEC));
+		return result(dup3(fd, victim(r), O_CLOEXEC));
 	}
 }
 
 int close_file(struct rng *r)
 {
-	unsigned int fd = FIRST_FD + below(r, NR_FDS);
+	int fd = victim(r);
 
-	if (one_in(r, 64))
+	if (one_in(r, 256))
 		return result(syscall(SYS_close_range, fd, fd + below(r, 32), 0));
-	return result(close((int)fd));
+	return result(close(fd));
 }
 
 /* Nested in one another, and with our own descriptors in them. */

@@ -131,6 +131,8 @@ int pass_fd(struct rng *r);
 struct roost_sqe random_entry(struct rng *r);
 
 /* device.c */
+void device_make(struct rng *r);
+bool is_roost_fd(int fd);
 int do_domain(struct rng *r);
 int do_worker(struct rng *r);
 int do_attach(struct rng *r);

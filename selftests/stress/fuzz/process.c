@@ -22,7 +22,7 @@ static const struct {
 	[K_WAKE]	= { do_wake, 40 },
 	[K_STAT]	= { do_stat, 5 },
 	[K_ODD]		= { do_odd, 15 },
-	[K_CLOSE]	= { do_close, 6 },
+	[K_CLOSE]	= { do_close, 60 },
 	[K_MAP]		= { do_map, 10 },
 	[K_FILE]	= { make_file, 60 },
 	[K_DUP]		= { dup_file, 12 },
@@ -183,6 +183,7 @@ void fuzz_process(unsigned int slot, uint64_t generation)
 	set_signals();
 	arena_make();
 	fill_low_numbers();
+	device_make(&r);
 	for (i = 0; i < options.threads; i++) {
 		atomic_store(&at_of(i)->tid, 0);
 		check(pthread_create(&threads[i], NULL, fuzz_main,
