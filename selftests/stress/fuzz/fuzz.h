@@ -18,7 +18,7 @@
 #define MAX_ERRNO	200
 
 /* Longer than this nothing takes, unless it hangs. */
-#define HANG_LIMIT	(180 * SEC)
+#define HANG_LIMIT	(300 * SEC)
 
 /* Descriptors from here on, and so many, are anybody's to close and replace. */
 #define FIRST_FD	64

@@ -82,7 +82,7 @@ void print_figures(void)
 	printf("# clean domain: %llu timers, %llu polls, %llu multishot, %llu echoes\n",
 	       (unsigned long long)c->timers, (unsigned long long)c->polls,
 	       (unsigned long long)c->multis, (unsigned long long)c->echoes);
-	printf("# longest call %llu us, park beyond its deadline %llu us, timer late %llu us\n",
+	printf("# longest call %llu us, park late %llu us, timer late %llu us\n",
 	       (unsigned long long)c->longest_call / 1000,
 	       (unsigned long long)c->longest_park / 1000,
 	       (unsigned long long)c->latest_timer / 1000);
