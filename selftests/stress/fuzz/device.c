@@ -199,9 +199,11 @@ static void drain(unsigned int w)
 {
 	struct roost_worker_page *page = (void *)window_base(worker_window(w));
 	uint32_t tail = peek32(&page->cq_tail);
+	uint32_t n = tail - peek32(&page->cq_head);
 
-	atomic_fetch_add(&shared->drained, tail - peek32(&page->cq_head) <= 65536 ?
-			 tail - peek32(&page->cq_head) : 0);
+	/* either may be nonsense */
+	if (n <= ROOST_MAX_CQ_ENTRIES)
+		atomic_fetch_add(&shared->drained, n);
 	poke32(&page->cq_head, tail);
 }
 
