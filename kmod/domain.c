@@ -4,6 +4,7 @@
  *
  * LOCKING, outermost first:
  *
+ *	registry		a mutex; all domains: registry.c
  *	domain->mutex		workers, attach and detach
  *	  worker->sq_mutex	taken alone, for copying entries only
  *	poll op->lock		raw; which poll object an op has armed
@@ -15,6 +16,7 @@
  *	  worker->cq_lock	raw, irqs off
  *	  worker->lock		raw, irqs off; wakes its carrier under it
  *
+ * Of these the registry's mutex comes before worker->lock alone.
  * Neither op->lock nor slot->lock is held when a head's lock is taken.
  * file->lock, cq_lock and worker->lock do not nest in one another.  All raw locks
  * may be taken in hard interrupt context, also under PREEMPT_RT.
@@ -38,6 +40,7 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/user_namespace.h>
 
 #include "args.h"
 #include "domain.h"
@@ -46,6 +49,7 @@
 #include "limits.h"
 #include "park.h"
 #include "poll.h"
+#include "registry.h"
 #include "timeout.h"
 #include "worker.h"
 
@@ -81,12 +85,20 @@ static const struct mmu_notifier_ops domain_mm_ops = {
 	.release	= domain_mm_release,
 };
 
+/* From here on nobody finds the domain any more. */
+static void announce_end(struct roost_domain *domain)
+{
+	roost_registry_del(domain);
+}
+
 static void domain_destroy(struct kref *ref)
 {
 	struct roost_domain *domain = container_of(ref, struct roost_domain,
 						   ref);
 	u32 i;
 
+	if (domain->id)
+		announce_end(domain);
 	/* Waits for a release that is running, so nothing else is. */
 	mmu_notifier_unregister(&domain->notifier, domain->mm);
 	domain_shutdown(domain);
@@ -103,6 +115,7 @@ static void domain_destroy(struct kref *ref)
 	roost_table_free(&domain->timers);
 	roost_region_free(&domain->events_region);
 	roost_region_free(&domain->control_region);
+	put_user_ns(domain->user_ns);
 	put_pid(domain->tgid);
 	roost_charge_exit(&domain->charge);
 	mutex_destroy(&domain->mutex);
@@ -198,12 +211,41 @@ fault:
 	return -EFAULT;
 }
 
+/**
+ * roost_domain_stat() - all counters of a domain
+ * @domain:	the domain
+ * @stat:	all zero
+ *
+ * Takes no lock: each counter is right, together they are no snapshot.
+ */
+void roost_domain_stat(struct roost_domain *domain,
+		       struct roost_domain_stat *stat)
+{
+	struct roost_worker *worker;
+	u32 i;
+
+	/* Begun somewhere, done elsewhere: never more done than begun. */
+	for (i = 0; (worker = roost_domain_worker(domain, i)); i++)
+		stat->ios_done += atomic64_read(&worker->ios_done);
+	/* Pairs with the barrier in count_done(). */
+	smp_rmb();
+	for (i = 0; (worker = roost_domain_worker(domain, i)); i++)
+		roost_worker_stat(worker, stat);
+	for (i = 0; i < ROOST_MAX_WORKERS; i++)
+		if (test_bit(i, domain->parked))
+			stat->parked[i / 64] |= BIT_ULL(i % 64);
+	stat->ios_pending = stat->ios_started - stat->ios_done;
+	stat->files = atomic_read(&domain->files_registered);
+	stat->polls_armed = atomic_read(&domain->polls_armed);
+	stat->polls_added = atomic64_read(&domain->polls_added);
+	stat->polls_fired = atomic64_read(&domain->polls_fired);
+	stat->polls_removed = atomic64_read(&domain->polls_removed);
+}
+
 static int domain_stat(struct roost_domain *domain, void __user *arg,
 		       unsigned int cmd)
 {
 	struct roost_domain_stat stat;
-	struct roost_worker *worker;
-	u32 i;
 	int ret;
 
 	ret = roost_args_get(&stat, sizeof(stat), arg, cmd,
@@ -212,23 +254,7 @@ static int domain_stat(struct roost_domain *domain, void __user *arg,
 		return ret;
 	if (memchr_inv(&stat, 0, sizeof(stat)))
 		return -EINVAL;
-
-	/* Begun somewhere, done elsewhere: never more done than begun. */
-	for (i = 0; (worker = roost_domain_worker(domain, i)); i++)
-		stat.ios_done += atomic64_read(&worker->ios_done);
-	/* Pairs with the barrier in count_done(). */
-	smp_rmb();
-	for (i = 0; (worker = roost_domain_worker(domain, i)); i++)
-		roost_worker_stat(worker, &stat);
-	for (i = 0; i < ROOST_MAX_WORKERS; i++)
-		if (test_bit(i, domain->parked))
-			stat.parked[i / 64] |= BIT_ULL(i % 64);
-	stat.ios_pending = stat.ios_started - stat.ios_done;
-	stat.files = atomic_read(&domain->files_registered);
-	stat.polls_armed = atomic_read(&domain->polls_armed);
-	stat.polls_added = atomic64_read(&domain->polls_added);
-	stat.polls_fired = atomic64_read(&domain->polls_fired);
-	stat.polls_removed = atomic64_read(&domain->polls_removed);
+	roost_domain_stat(domain, &stat);
 	return roost_args_put(arg, &stat, sizeof(stat), cmd);
 }
 
@@ -363,7 +389,13 @@ static int charge_params(struct roost_domain *domain,
 	return ret;
 }
 
-static u64 features_of(const struct roost_domain *domain)
+/**
+ * roost_domain_features() - what a domain can do now
+ * @domain:	the domain
+ *
+ * Return: ROOST_FEAT_* bits.
+ */
+u64 roost_domain_features(const struct roost_domain *domain)
 {
 	bool io = roost_ring_io && !domain->no_io;
 
@@ -376,7 +408,7 @@ static void init_control(struct roost_domain *domain,
 	domain->control = domain->control_region.addr;
 	domain->control->api_version = ROOST_API_VERSION;
 	domain->control->tick_shift = params->tick_shift;
-	domain->control->features = features_of(domain);
+	domain->control->features = roost_domain_features(domain);
 	domain->events = domain->events_region.addr;
 }
 
@@ -451,7 +483,7 @@ free_domain:
  * @cmd:	the ioctl number
  *
  * Context: task, may sleep.  Return: the file descriptor, or -EDQUOT, -ENOMEM,
- * -EMFILE, -ENFILE, -EINTR, -EFAULT.
+ * -EMFILE, -ENFILE, -EINTR, -EFAULT, -EBUSY.
  */
 int roost_domain_create(struct roost_domain_params *params,
 			void __user *arg, unsigned int cmd)
@@ -477,10 +509,13 @@ int roost_domain_create(struct roost_domain_params *params,
 	}
 	/* From here on the domain is released with its file. */
 
-	params->features = features_of(domain);
+	params->features = roost_domain_features(domain);
 	params->control_size = domain->control_region.size;
 	params->events_size = domain->events_region.size;
 	ret = roost_args_put(arg, params, sizeof(*params), cmd);
+	if (ret)
+		goto put_file;
+	ret = roost_registry_add(domain);
 	if (ret)
 		goto put_file;
 	fd_install(fd, file);

@@ -13,6 +13,7 @@
 #include <linux/nospec.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
+#include <linux/uidgid.h>
 
 #include <uapi/linux/roost.h>
 
@@ -24,6 +25,7 @@
 struct files_struct;
 struct pid;
 struct roost_worker;
+struct user_namespace;
 
 /**
  * struct roost_domain - a domain
@@ -35,6 +37,9 @@ struct roost_worker;
  * @notifier:	tells when @mm goes (exit, exec)
  * @tick_shift:	of every wheel; constant
  * @slack_ns:	how much later than that deadlines may be noticed; constant
+ * @id:		its number in the registry, 0 until it has one; then constant
+ * @owner:	effective uid of the owner, once @id is not 0; constant
+ * @user_ns:	in which that is (a reference); constant
  * @time_offset: ns that CLOCK_MONOTONIC of the owner's time namespace is ahead;
  *		constant
  * @charge:	what it counts against the limits of its owner
@@ -76,6 +81,10 @@ struct roost_domain {
 	u32 tick_shift;
 	u64 slack_ns;
 	s64 time_offset;
+
+	u32 id;
+	kuid_t owner;
+	struct user_namespace *user_ns;
 
 	struct roost_control *control;
 	atomic_t *events;
@@ -137,6 +146,9 @@ void roost_domain_flush(struct roost_domain *domain, fl_owner_t id);
 void roost_domain_get(struct roost_domain *domain);
 void roost_domain_put(struct roost_domain *domain);
 bool roost_domain_file(const struct file *file);
+u64 roost_domain_features(const struct roost_domain *domain);
+void roost_domain_stat(struct roost_domain *domain,
+		       struct roost_domain_stat *stat);
 
 /**
  * roost_domain_check() - may the current task use this domain?
