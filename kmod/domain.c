@@ -51,6 +51,7 @@
 #include "poll.h"
 #include "registry.h"
 #include "timeout.h"
+#include "trace.h"
 #include "worker.h"
 
 /*
@@ -89,6 +90,7 @@ static const struct mmu_notifier_ops domain_mm_ops = {
 static void announce_end(struct roost_domain *domain)
 {
 	roost_registry_del(domain);
+	trace_roost_domain_end(domain);
 }
 
 static void domain_destroy(struct kref *ref)
@@ -518,6 +520,7 @@ int roost_domain_create(struct roost_domain_params *params,
 	ret = roost_registry_add(domain);
 	if (ret)
 		goto put_file;
+	trace_roost_domain_create(domain);
 	fd_install(fd, file);
 	return fd;
 

@@ -54,6 +54,7 @@
 #include "park.h"
 #include "ring.h"
 #include "timeout.h"
+#include "trace.h"
 #include "transfer.h"
 #include "worker.h"
 
@@ -392,6 +393,9 @@ static struct roost_file *finish(struct roost_io *io,
 	io->file = NULL;
 	put_cred(io->cred);
 	count_done(worker);
+	trace_roost_io_complete(worker,
+				roost_op_id(io->index, sequence_of(word)), res,
+				flags);
 
 	local_irq_save(irq);
 	atomic64_set(&io->word, word | IO_POSTING);
@@ -956,6 +960,7 @@ int roost_io_start(struct roost_worker *worker, const struct roost_sqe *sqe,
 	if (ret)
 		return ret;
 	atomic64_inc(&worker->ios_started);
+	trace_roost_io_submit(worker, sqe->op_id, sqe->opcode, sqe->fd);
 	if (sqe->deadline) {
 		io->clock = worker;
 		roost_timeout_add(worker, &io->deadline, sqe->deadline);

@@ -47,6 +47,7 @@
 #include "domain.h"
 #include "park.h"
 #include "timeout.h"
+#include "trace.h"
 #include "worker.h"
 
 /* Clear the worker's idle bit; was it set? */
@@ -61,12 +62,14 @@ static __always_inline bool take_idle_bit(struct roost_worker *worker)
  * A wake ends the current park.  Under worker->lock.  A second one before the
  * carrier runs adds nothing and counts as none, as does one that meets a permit.
  */
-static __always_inline void receive_wake(struct roost_worker *worker)
+static __always_inline void receive_wake(struct roost_worker *worker,
+					 enum roost_wake_kind kind)
 {
 	if (worker->reason & ROOST_OUT_WAKE)
 		return;
 	worker->reason |= ROOST_OUT_WAKE;
 	roost_count(&worker->wakes);
+	trace_roost_wake(worker, kind);
 }
 
 /*
@@ -81,7 +84,7 @@ static __always_inline void settle(struct roost_worker *worker)
 	idle = take_idle_bit(worker);
 	parked = xchg(&worker->page->parked, 0);
 	if (!idle && parked)
-		receive_wake(worker);
+		receive_wake(worker, ROOST_TRACE_WAKE_BIT);
 }
 
 /**
@@ -106,7 +109,7 @@ static __always_inline bool claim(struct roost_worker *worker, u32 reason)
 		return false;
 	settle(worker);
 	if (reason == ROOST_OUT_WAKE)
-		receive_wake(worker);
+		receive_wake(worker, ROOST_TRACE_WAKE_CALL);
 	else
 		worker->reason |= reason;
 	/* All of the above; pairs with the acquire in wake_from_sleep(). */
@@ -162,8 +165,12 @@ static bool wake_parked(struct roost_worker *worker, u32 reason)
 	woken = claim(worker, reason);
 	if (woken && reason == ROOST_OUT_EVENT)
 		roost_count(&worker->wakes_kernel);
-	if (woken)
+	if (woken) {
+		trace_roost_wake(worker, reason == ROOST_OUT_EVENT ?
+				 ROOST_TRACE_WAKE_EVENT :
+				 ROOST_TRACE_WAKE_TIMEOUT);
 		wake_up_process(worker->carrier);
+	}
 	raw_spin_unlock_irqrestore(&worker->lock, irq);
 	return woken;
 }
@@ -228,8 +235,10 @@ static __always_inline int wake_worker(struct roost_worker *worker, bool sync)
 	} else {
 		n = !worker->permit;
 		worker->permit = true;
-		if (n)
+		if (n) {
 			roost_count(&worker->wakes);
+			trace_roost_wake(worker, ROOST_TRACE_WAKE_PERMIT);
+		}
 	}
 	raw_spin_unlock_irq(&worker->lock);
 	return n;
@@ -400,6 +409,7 @@ static __always_inline u32 wake_from_sleep(struct roost_worker *worker,
 			roost_count(&worker->signals);
 		reason |= ROOST_OUT_SIGNAL;
 	}
+	trace_roost_unpark(worker, reason);
 	return reason;
 }
 
@@ -414,9 +424,11 @@ void roost_park_skip(struct roost_worker *worker, u32 *outcome)
 {
 	raw_spin_lock_irq(&worker->lock);
 	roost_count(&worker->parks_refused);
+	trace_roost_park(worker, ROOST_NO_DEADLINE, false);
 	if (!take_idle_bit(worker)) {
 		/* page->parked was 0 all the time: no call will follow. */
 		roost_count(&worker->wakes);
+		trace_roost_wake(worker, ROOST_TRACE_WAKE_BIT);
 		roost_count(&worker->wakes_received);
 		*outcome |= ROOST_OUT_WAKE;
 	}
@@ -439,6 +451,7 @@ u32 roost_park(struct roost_worker *worker, u64 deadline, u32 event)
 	bool sleep;
 
 	sleep = go_to_sleep(worker, event);
+	trace_roost_park(worker, deadline, sleep);
 	if (sleep && timed)
 		roost_timeout_park(worker, deadline);
 	if (sleep)

@@ -36,6 +36,7 @@
 #include "park.h"
 #include "poll.h"
 #include "ring.h"
+#include "trace.h"
 #include "worker.h"
 
 unsigned int roost_max_polls = 1U << 20;
@@ -150,9 +151,11 @@ static void post(struct roost_poll *poll, u32 seen, u32 flags)
 {
 	struct roost_worker *home = poll->home;
 
+	flags |= cqe_flags(poll, seen);
 	atomic64_inc(&home->domain->polls_fired);
+	trace_roost_poll_fire(home, poll->op_id, to_user(seen), flags);
 	roost_cq_post(home, &poll->completion, poll->op_id, to_user(seen),
-		      flags | cqe_flags(poll, seen));
+		      flags);
 	roost_domain_event(home->domain);
 	roost_wake_for(home);
 }
@@ -442,10 +445,14 @@ static bool arm(struct roost_poll *poll, s32 *res, u32 *flags)
 		return true;
 	}
 	atomic64_inc(&domain->polls_added);
+	trace_roost_poll_arm(poll->home, poll->op_id,
+			     to_user((__force u32)poll->events),
+			     poll->multishot);
 	if (settle(poll, &mask)) {
 		*res = to_user(mask);
 		*flags = cqe_flags(poll, mask);
 		atomic64_inc(&domain->polls_fired);
+		trace_roost_poll_fire(poll->home, poll->op_id, *res, *flags);
 		/* A callback may have posted with MORE since we were armed. */
 		end(poll, true, &dropped);
 		return true;

@@ -32,6 +32,7 @@
 #include "domain.h"
 #include "ring.h"
 #include "ring_index.h"
+#include "trace.h"
 #include "worker.h"
 
 /* So many completions are moved with interrupts off at a time. */
@@ -111,6 +112,8 @@ static void overflow_add(struct roost_worker *worker,
 	WRITE_ONCE(worker->nr_overflow, worker->nr_overflow + 1);
 	WRITE_ONCE(worker->page->cq_overflow, worker->nr_overflow);
 	roost_count(&worker->overflowed);
+	trace_roost_overflow(worker, completion->user_data, completion->res,
+			     completion->flags);
 }
 
 /*

@@ -28,6 +28,7 @@
 #include "park.h"
 #include "ring.h"
 #include "timeout.h"
+#include "trace.h"
 #include "worker.h"
 
 /* Entries handled, expired or only placed again, with interrupts off. */
@@ -198,6 +199,8 @@ static void fire_timer(struct roost_timer_op *op)
 	op->replaced = false;
 	set_armed(op, false);
 	roost_count(&op->home->timers_fired);
+	trace_roost_timer_fire(op->home, op->index, op->sequence,
+			       op->entry.expires);
 	roost_cq_post(op->home, &op->completion,
 		      roost_op_id(op->index, op->sequence), 0, flags);
 }
@@ -287,6 +290,8 @@ static struct roost_worker *arm(struct roost_timer_op *op,
 	if (roost_completion_queued(&op->completion) &&
 	    roost_cq_take_back(home, &op->completion))
 		op->replaced = true;
+	trace_roost_timer_set(worker, op->index, op->sequence, deadline,
+			      op->armed);
 	if (op->armed) {
 		roost_count(&home->timers_moved);
 		if (deadline >= op->entry.expires) {
@@ -409,6 +414,8 @@ u32 roost_timer_set_batch(struct roost_worker *worker,
 		deadline = sqes[i].deadline;
 		if (unlikely(domain->time_offset))
 			deadline = to_host(domain, deadline);
+		trace_roost_timer_set(worker, op->index, op->sequence, deadline,
+				      op->armed);
 		if (op->armed) {
 			roost_wheel_mod(&worker->wheel, &op->entry, deadline,
 					now);
@@ -465,6 +472,8 @@ int roost_timer_cancel(struct roost_worker *worker,
 		ret = -ENOENT;
 	} else {
 		*target = roost_op_id(op->index, op->sequence);
+		trace_roost_timer_cancel(home, op->index, op->sequence,
+					 op->entry.expires);
 		op->sequence = sequence;
 		disarm(op);
 		roost_count(&home->timers_cancelled);

@@ -21,13 +21,29 @@
 #include "poll.h"
 #include "ring.h"
 #include "timeout.h"
+#include "trace.h"
 #include "worker.h"
+
+/* Both under domain->mutex, so that they are told in their order. */
+static void announce_attach(struct roost_worker *worker,
+			    struct task_struct *task)
+{
+	trace_roost_worker_attach(worker, task);
+}
+
+static void announce_detach(struct roost_worker *worker,
+			    struct task_struct *task)
+{
+	trace_roost_worker_detach(worker, task);
+}
 
 /* Under domain->mutex, so that the carrier does not change but here. */
 static void set_carrier(struct roost_worker *worker, struct task_struct *task)
 {
 	struct task_struct *old = worker->carrier;
 
+	if (old)
+		announce_detach(worker, old);
 	raw_spin_lock_irq(&worker->lock);
 	WRITE_ONCE(worker->carrier, task); /* read in roost_park() */
 	init_waitqueue_entry(&worker->wait, task);
@@ -39,6 +55,8 @@ static void set_carrier(struct roost_worker *worker, struct task_struct *task)
 	roost_park_clear(worker);
 	if (old)
 		put_task_struct(old);
+	if (task)
+		announce_attach(worker, task);
 }
 
 /* Is the current thread carrier of another worker?  Under domain->mutex. */
