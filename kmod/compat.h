@@ -10,6 +10,7 @@
 #include <linux/hrtimer.h>
 #include <linux/mm.h>
 #include <linux/version.h>
+#include <net/genetlink.h>
 
 #ifndef CONFIG_MMU_NOTIFIER
 #error "roost needs a kernel with CONFIG_MMU_NOTIFIER"
@@ -18,6 +19,10 @@
 /* Bitmaps in shared memory are made of 64-bit words. */
 #if BITS_PER_LONG == 32 && defined(__BIG_ENDIAN)
 #error "roost does not work on 32-bit big-endian machines"
+#endif
+
+#ifndef GENL_MCAST_CAP_SYS_ADMIN
+#error "roost needs a kernel with GENL_MCAST_CAP_SYS_ADMIN"
 #endif
 
 /* A large array that is written before it is read: not to be zeroed first. */
@@ -45,6 +50,16 @@ static inline void vm_flags_mod(struct vm_area_struct *vma,
 	vma->vm_flags &= ~clear;
 }
 #endif
+
+/* The attributes of a request for a dump. */
+static inline struct nlattr **roost_dump_attrs(struct netlink_callback *cb)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+	return genl_dumpit_info(cb)->attrs;
+#else
+	return genl_info_dump(cb)->attrs;
+#endif
+}
 
 /*
  * vfs_iter_write() without waiting for a frozen file system: -EAGAIN then.

@@ -47,6 +47,7 @@
 #include "file.h"
 #include "io.h"
 #include "limits.h"
+#include "netlink.h"
 #include "park.h"
 #include "poll.h"
 #include "registry.h"
@@ -91,6 +92,7 @@ static void announce_end(struct roost_domain *domain)
 {
 	roost_registry_del(domain);
 	trace_roost_domain_end(domain);
+	roost_netlink_domain_event(ROOST_NL_CMD_DOMAIN_ENDED, domain);
 }
 
 static void domain_destroy(struct kref *ref)
@@ -521,6 +523,7 @@ int roost_domain_create(struct roost_domain_params *params,
 	if (ret)
 		goto put_file;
 	trace_roost_domain_create(domain);
+	roost_netlink_domain_event(ROOST_NL_CMD_DOMAIN_CREATED, domain);
 	fd_install(fd, file);
 	return fd;
 

@@ -14,6 +14,7 @@
 #include "io.h"
 #include "layout.h"
 #include "limits.h"
+#include "netlink.h"
 #include "park.h"
 #include "poll.h"
 #include "timeout.h"
@@ -36,11 +37,16 @@ static int __init roost_init(void)
 	ret = roost_io_init();
 	if (ret)
 		goto exit_file;
-	ret = roost_dev_init();
+	ret = roost_netlink_init();
 	if (ret)
 		goto exit_io;
+	ret = roost_dev_init();
+	if (ret)
+		goto exit_netlink;
 	return 0;
 
+exit_netlink:
+	roost_netlink_exit();
 exit_io:
 	roost_io_exit();
 exit_file:
@@ -60,6 +66,7 @@ static void __exit roost_exit(void)
 	 * queued.  What may still run is the end of notifier calls.
 	 */
 	mmu_notifier_synchronize();
+	roost_netlink_exit();
 	roost_io_exit();
 	roost_file_exit();
 	roost_poll_exit();

@@ -17,6 +17,7 @@
 #include "enter.h"
 #include "io.h"
 #include "limits.h"
+#include "netlink.h"
 #include "park.h"
 #include "poll.h"
 #include "ring.h"
@@ -29,12 +30,14 @@ static void announce_attach(struct roost_worker *worker,
 			    struct task_struct *task)
 {
 	trace_roost_worker_attach(worker, task);
+	roost_netlink_worker_event(ROOST_NL_CMD_WORKER_ATTACHED, worker, task);
 }
 
 static void announce_detach(struct roost_worker *worker,
 			    struct task_struct *task)
 {
 	trace_roost_worker_detach(worker, task);
+	roost_netlink_worker_event(ROOST_NL_CMD_WORKER_DETACHED, worker, task);
 }
 
 /* Under domain->mutex, so that the carrier does not change but here. */
@@ -237,6 +240,28 @@ void roost_worker_stat(struct roost_worker *worker,
 	stat->timers_cancelled += READ_ONCE(worker->timers_cancelled);
 	stat->hrtimer_starts += READ_ONCE(worker->hrtimer_starts);
 	stat->hrtimer_fires += READ_ONCE(worker->hrtimer_fires);
+}
+
+/**
+ * roost_worker_tid() - who carries a worker?
+ * @worker:	the worker
+ * @lease:	set to the number of the newest lease
+ *
+ * Context: task.  Return: the thread as the current task's pid namespace numbers
+ * it, 0 if there is none or it is not seen from there.
+ */
+pid_t roost_worker_tid(struct roost_worker *worker, u64 *lease)
+{
+	struct task_struct *task;
+	pid_t tid = 0;
+
+	raw_spin_lock_irq(&worker->lock);
+	task = roost_worker_carrier(worker);
+	if (task)
+		tid = task_pid_vnr(task);
+	*lease = worker->lease;
+	raw_spin_unlock_irq(&worker->lock);
+	return tid;
 }
 
 static int check_params(const struct roost_worker_params *params)

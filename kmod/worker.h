@@ -160,6 +160,7 @@ int roost_worker_create(struct roost_domain *domain,
 void roost_worker_free(struct roost_worker *worker);
 void roost_worker_stat(struct roost_worker *worker,
 		       struct roost_domain_stat *stat);
+pid_t roost_worker_tid(struct roost_worker *worker, u64 *lease);
 bool roost_worker_file(const struct file *file);
 
 #endif /* _ROOST_WORKER_H */
