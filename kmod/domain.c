@@ -44,6 +44,7 @@
 
 #include "args.h"
 #include "domain.h"
+#include "fdinfo.h"
 #include "file.h"
 #include "io.h"
 #include "limits.h"
@@ -335,6 +336,7 @@ static const struct file_operations domain_fops = {
 	.poll		= domain_poll,
 	.flush		= domain_flush,
 	.release	= domain_release,
+	.show_fdinfo	= roost_fdinfo_domain,
 };
 
 /**

@@ -15,6 +15,7 @@
 #include "args.h"
 #include "domain.h"
 #include "enter.h"
+#include "fdinfo.h"
 #include "io.h"
 #include "limits.h"
 #include "netlink.h"
@@ -196,6 +197,7 @@ static const struct file_operations worker_fops = {
 	.mmap		= worker_mmap,
 	.flush		= worker_flush,
 	.release	= worker_release,
+	.show_fdinfo	= roost_fdinfo_worker,
 };
 
 /**
