@@ -16,7 +16,7 @@ CHECK_KERNELS ?= 6.1 6.12
 
 export CHECK_KERNELS
 
-.PHONY: all setup kmod lib tools examples selftests check style fuzz demo bench bench-vm clean help
+.PHONY: all setup kmod lib tools roostctl examples selftests check style fuzz demo bench bench-vm clean help
 # One after the other; the folders' own makes use the job server.
 .NOTPARALLEL:
 
@@ -27,6 +27,7 @@ help:
 	@echo 'make setup       install the Debian packages that are missing'
 	@echo 'make kmod        roost.ko to build/RELEASE/ (KVER= or KDIR=)'
 	@echo 'make lib         libroost.a and libroost.so'
+	@echo 'make roostctl    tools/roostctl'
 	@echo 'make examples    tools/examples'
 	@echo 'make bench       tools/bench'
 	@echo 'make selftests   the test programs'
@@ -48,16 +49,20 @@ lib:
 	@tools/setup.sh build
 	$(MAKE) -C lib
 
-tools: examples bench
+tools: roostctl examples bench
 
 bench: lib
 	@tools/setup.sh bench
 	$(MAKE) -C tools/bench/vm
 
+roostctl:
+	@tools/setup.sh build
+	$(MAKE) -C tools/roostctl
+
 examples: lib
 	$(MAKE) -C tools/examples
 
-selftests: lib examples bench
+selftests: lib roostctl examples bench
 	@tools/setup.sh compat
 	$(MAKE) -C selftests KSELFTEST_DIR="$$(tools/kernel/source-files.sh)"
 
@@ -83,6 +88,7 @@ bench-vm:
 clean:
 	rm -rf build
 	$(MAKE) -C lib clean
+	$(MAKE) -C tools/roostctl clean
 	$(MAKE) -C tools/examples clean
 	$(MAKE) -C tools/bench/vm clean
 	$(MAKE) -C selftests clean

@@ -21,7 +21,7 @@ packages_for()
 	build)
 		# module (kbuild of both kernels), library, tools
 		printf '%s\n' gcc gcc-12 make libc6-dev libelf1 rsync kmod \
-			pkg-config xz-utils
+			pkg-config xz-utils libnl-genl-3-dev
 		;;
 	vm)
 		printf '%s\n' qemu-system-x86 seabios busybox-static cpio kmod \
