@@ -14,11 +14,9 @@
 #   selftests/httpd/*_test    this machine, and the VM with ROOST_BACKEND=kernel
 #   selftests/bench/*_test    this machine
 #   selftests/uapi/*_test     VM
-<<<<<<< HEAD
 #   selftests/stress/lib_*    this machine, and the VM (executables)
-=======
 #   selftests/compat/*_test   VM, where the kernel runs 32-bit programs
->>>>>>> 41d55bc (selftests: the tests of the device in 32-bit processes, too)
+#   selftests/netlink/*_test  VM
 #   selftests/stress/*        VM (executables)
 #   selftests/module/*.sh     VM, second boot; the module lies in /roost/roost.ko
 #
@@ -139,6 +137,7 @@ run_vm()
 	tools/vm/run.sh --kernel "$kernel" --smp 2 --mem 3G --timeout $seconds \
 		--log "$dir/logs" --file "$dir/selftests" --file "$dir/tests" \
 		--file tools/examples:tools/examples \
+		--file tools/roostctl/roostctl:tools/roostctl/roostctl \
 		--file tools/check/guest.sh "$@" \
 		-- /roost/guest.sh >"$dir/output" 2>"$dir/runner" </dev/null
 	rc=$?
@@ -171,6 +170,7 @@ vm_tests()
 		tests_in uapi '*_test'
 		# tinyconfig has nothing for 32-bit programs
 		case $1 in *-debug) ;; *) tests_in compat '*_test' ;; esac
+		tests_in netlink '*_test'
 		tests_in runtime '*_test'
 		tests_in httpd '*_test'
 		tests_in stress '*'
