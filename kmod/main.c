@@ -79,4 +79,5 @@ module_exit(roost_exit);
 
 MODULE_AUTHOR("The roost developers");
 MODULE_DESCRIPTION("Sleep, wake, time and readiness for very many actors");
+MODULE_VERSION(ROOST_VERSION);
 MODULE_LICENSE("GPL");

@@ -79,7 +79,7 @@ user_build()
 
 	rm -rf "$dir"
 	mkdir -p "$dir"
-	sources Makefile include kmod lib selftests tools > "$build/files"
+	sources Makefile VERSION include kmod lib selftests tools > "$build/files"
 	rsync -a --files-from="$build/files" ./ "$dir/"
 	make -s -C "$dir" CC="$1" HOSTCC="$1" selftests >"$log" 2>&1 || {
 		grep -vE '^ *(CC|LD|AR) ' "$log" | tail -n 40

@@ -44,7 +44,7 @@ mirror()
 {
 	local from=() path
 
-	for path in Kbuild kmod include; do
+	for path in Kbuild VERSION kmod include; do
 		[ ! -e "$ROOST_TOP/$path" ] || from+=("$ROOST_TOP/$path")
 	done
 	rsync -a --delete --exclude='.*' --exclude='*.o' --exclude='*.ko' \
