@@ -19,6 +19,8 @@ packages_for()
 {
 	case $1 in
 	build)
+		# what linux-kbuild-6.12 depends on, like libelf1
+		printf '%s\n' pahole
 		# module (kbuild of both kernels), library, tools
 		printf '%s\n' gcc gcc-12 make libc6-dev libelf1 rsync kmod \
 			pkg-config xz-utils libnl-genl-3-dev
