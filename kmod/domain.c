@@ -115,7 +115,7 @@ static void domain_destroy(struct kref *ref)
 	for (i = 0; i < domain->nr_workers; i++)
 		roost_worker_free(domain->workers[i]);
 	roost_table_free(&domain->files_table);
-	roost_table_free(&domain->ios);
+	roost_io_free(domain);
 	roost_table_free(&domain->polls);
 	roost_table_free(&domain->timers);
 	roost_region_free(&domain->events_region);
@@ -433,7 +433,7 @@ domain_alloc(const struct roost_domain_params *params)
 	init_llist_head(&domain->reap);
 	init_llist_head(&domain->dead_files);
 	raw_spin_lock_init(&domain->ready_lock);
-	INIT_LIST_HEAD(&domain->ready);
+	roost_queue_init(&domain->ready);
 	domain->no_io = params->flags & ROOST_DOMAIN_NO_IO;
 	domain->tick_shift = params->tick_shift;
 	domain->slack_ns = params->slack_ns;

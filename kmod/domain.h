@@ -18,6 +18,7 @@
 #include <uapi/linux/roost.h>
 
 #include "limits.h"
+#include "queue.h"
 #include "region.h"
 #include "table.h"
 #include "watch.h"
@@ -108,7 +109,7 @@ struct roost_domain {
 
 	/* Guards the two that follow; taken in wake-up callbacks. */
 	raw_spinlock_t ready_lock ____cacheline_aligned;
-	struct list_head ready;
+	struct roost_queue ready;
 	u32 nr_ready;
 	struct llist_head dead_files;
 	atomic_t files_registered;

@@ -29,28 +29,12 @@ MODULE_PARM_DESC(max_files, "largest number of registered files of a domain");
 			 EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND | \
 			 EPOLLERR | EPOLLHUP)
 
-/**
- * struct file_slot - what a number stands for
- * @lock:	guards the rest
- * @sequence:	the highest seen
- * @removed:	the file with that sequence is gone; true from the start, so that
- *		sequence 0 never names a file
- * @file:	the file, or NULL
- */
-struct file_slot {
-	/* Guards the rest. */
-	raw_spinlock_t lock;
-	u32 sequence;
-	bool removed;
-	struct roost_file *file;
-};
-
 static struct kmem_cache *slot_cache;
 static struct kmem_cache *file_cache;
 
 static void init_slot(void *node, u32 index, void *domain)
 {
-	struct file_slot *slot = node;
+	struct roost_file_slot *slot = node;
 
 	raw_spin_lock_init(&slot->lock);
 	slot->removed = true;
@@ -163,8 +147,8 @@ struct roost_file *roost_file_get(struct roost_domain *domain, int fd,
 	raw_spin_lock_init(&file->lock);
 	/* Nothing is known: both are worth a try. */
 	file->ready = ROOST_FILE_BOTH;
-	INIT_LIST_HEAD(&file->waiting[ROOST_DIR_IN]);
-	INIT_LIST_HEAD(&file->waiting[ROOST_DIR_OUT]);
+	roost_queue_init(&file->waiting[ROOST_DIR_IN]);
+	roost_queue_init(&file->waiting[ROOST_DIR_OUT]);
 	roost_hook_init(&file->hook, roost_io_callback);
 	ret = check_file(file, use);
 	if (ret)
@@ -180,22 +164,6 @@ put_file:
 }
 
 /*
- * Is @sequence the slot's file, or may it become that?  Slot locked.  Returns
- * the file with a reference; NULL if it is to be looked up; -ESTALE.
- */
-static struct roost_file *find(struct file_slot *slot, u32 sequence)
-{
-	s32 newer = sequence - slot->sequence;
-
-	if (newer < 0 || (!newer && slot->removed))
-		return ERR_PTR(-ESTALE);
-	if (newer)
-		return NULL;
-	refcount_inc(&slot->file->ref);
-	return slot->file;
-}
-
-/*
  * It is not under its number any more.  The table's reference keeps it until
  * the waiting ops, which have references as well, are ended.
  */
@@ -207,13 +175,13 @@ static void retire(struct roost_file *file)
 }
 
 /* Put @file, just looked up, under its number; use up its reference if not. */
-static struct roost_file *install(struct file_slot *slot, u32 sequence,
+static struct roost_file *install(struct roost_file_slot *slot, u32 sequence,
 				  struct roost_file *file)
 {
 	struct roost_file *found, *old = NULL;
 
-	raw_spin_lock_irq(&slot->lock);
-	found = find(slot, sequence);
+	raw_spin_lock(&slot->lock);
+	found = roost_file_find(slot, sequence);
 	if (!found) {
 		/* One for the table, one for the caller. */
 		refcount_inc(&file->ref);
@@ -223,7 +191,7 @@ static struct roost_file *install(struct file_slot *slot, u32 sequence,
 		slot->sequence = sequence;
 		slot->removed = false;
 	}
-	raw_spin_unlock_irq(&slot->lock);
+	raw_spin_unlock(&slot->lock);
 	if (old)
 		retire(old);
 	if (!found)
@@ -233,44 +201,31 @@ static struct roost_file *install(struct file_slot *slot, u32 sequence,
 }
 
 /**
- * roost_file_get_registered() - the file of a number
+ * roost_file_register() - roost_file_get_registered() for what is not there yet
  * @domain:	whose
  * @number:	any value; also the descriptor to look up if need be
  * @sequence:	which of the number's files
  * @use:	what for
  *
- * Context: task, may sleep.  Return: the file, for roost_file_put(); or
- * -EINVAL, -ESTALE, -EBADF, -ELOOP, -ENOMEM, or what roost_transfer_check()
- * says.
+ * Context: task, may sleep.  Return: as there.
  */
-struct roost_file *roost_file_get_registered(struct roost_domain *domain,
-					     u32 number, u32 sequence,
-					     const struct roost_transfer *use)
+struct roost_file *roost_file_register(struct roost_domain *domain, u32 number,
+				       u32 sequence,
+				       const struct roost_transfer *use)
 {
 	struct roost_file *file;
-	struct file_slot *slot;
-	int ret;
+	struct roost_file_slot *slot;
 
 	slot = roost_table_get(&domain->files_table, number);
 	if (IS_ERR(slot))
 		return ERR_CAST(slot);
-	raw_spin_lock_irq(&slot->lock);
-	file = find(slot, sequence);
-	raw_spin_unlock_irq(&slot->lock);
-	if (!file) {
-		file = roost_file_get(domain, number, use);
-		if (!IS_ERR(file))
-			file = install(slot, sequence, file);
-	}
-	if (IS_ERR(file))
+	raw_spin_lock(&slot->lock);
+	file = roost_file_find(slot, sequence);
+	raw_spin_unlock(&slot->lock);
+	if (file)
 		return file;
-	/* It may have been registered for another use, or by another. */
-	ret = roost_transfer_check(use, file);
-	if (unlikely(ret)) {
-		roost_file_put(file);
-		return ERR_PTR(ret);
-	}
-	return file;
+	file = roost_file_get(domain, number, use);
+	return IS_ERR(file) ? file : install(slot, sequence, file);
 }
 
 /**
@@ -288,13 +243,13 @@ struct roost_file *roost_file_get_registered(struct roost_domain *domain,
 int roost_file_remove(struct roost_domain *domain, u32 number, u32 sequence)
 {
 	struct roost_file *old = NULL;
-	struct file_slot *slot;
+	struct roost_file_slot *slot;
 	int ret = -ESTALE;
 
 	slot = roost_table_get(&domain->files_table, number);
 	if (IS_ERR(slot))
 		return PTR_ERR(slot);
-	raw_spin_lock_irq(&slot->lock);
+	raw_spin_lock(&slot->lock);
 	if ((s32)(sequence - slot->sequence) >= 0) {
 		old = slot->file;
 		slot->file = NULL;
@@ -302,7 +257,7 @@ int roost_file_remove(struct roost_domain *domain, u32 number, u32 sequence)
 		slot->removed = true;
 		ret = old ? 0 : -ENOENT;
 	}
-	raw_spin_unlock_irq(&slot->lock);
+	raw_spin_unlock(&slot->lock);
 	if (old)
 		retire(old);
 	return ret;
@@ -310,14 +265,14 @@ int roost_file_remove(struct roost_domain *domain, u32 number, u32 sequence)
 
 static void drop_slot(void *node, void *arg)
 {
-	struct file_slot *slot = node;
+	struct roost_file_slot *slot = node;
 	struct roost_file *old;
 
-	raw_spin_lock_irq(&slot->lock);
+	raw_spin_lock(&slot->lock);
 	old = slot->file;
 	slot->file = NULL;
 	slot->removed = true;
-	raw_spin_unlock_irq(&slot->lock);
+	raw_spin_unlock(&slot->lock);
 	if (old)
 		retire(old);
 }
@@ -348,7 +303,7 @@ int roost_file_table(struct roost_domain *domain, u32 nr)
 	struct roost_table *table = &domain->files_table;
 
 	table->nr = nr;
-	table->size = sizeof(struct file_slot);
+	table->size = sizeof(struct roost_file_slot);
 	table->armed = sizeof(struct roost_file);
 	table->cache = slot_cache;
 	table->init = init_slot;
@@ -363,7 +318,7 @@ int roost_file_table(struct roost_domain *domain, u32 nr)
 int __init roost_file_init(void)
 {
 	slot_cache = roost_cache_create("roost_file_slot", ROOST_TABLE_CHUNK *
-					sizeof(struct file_slot));
+					sizeof(struct roost_file_slot));
 	if (!slot_cache)
 		return -ENOMEM;
 	file_cache = roost_cache_create("roost_file", sizeof(struct roost_file));

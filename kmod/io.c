@@ -35,8 +35,8 @@
  * wait, some op has it to pass on: at its end, or when its attempt has left
  * something behind.
  *
- * POSTING: the completion is being posted, with interrupts off.  Who has seen
- * it may use the index again at once, and waits for FREE.
+ * An op is FREE before its completion can be seen (roost_cq_post_last()): who has
+ * seen that may use the index again at once.
  */
 #include <linux/cred.h>
 #include <linux/mm.h>
@@ -83,7 +83,6 @@ enum io_state {
 	IO_EXECUTING,
 	IO_ARMED,
 	IO_ENDING,
-	IO_POSTING,
 };
 
 #define IO_STATE	0xffU
@@ -94,9 +93,10 @@ enum io_state {
  * struct roost_io - an I/O op
  * @word:	sequence << 32 | flags | state
  * @index:	constant
- * @node:	in one of the two lists, or in none
+ * @node:	in one of the two queues, or in none
  * @file:	what it uses (a reference), from SETUP to its end
- * @cred:	whose rights it uses (a reference), from SETUP to its end
+ * @cred:	whose rights it uses; a reference, kept for the next op of the index,
+ *		which mostly uses the same
  * @home:	in whose ring it completes: who was last at it
  * @clock:	in whose wheel @deadline is, or NULL
  * @deadline:	the wheel's entry
@@ -108,7 +108,7 @@ enum io_state {
 struct roost_io {
 	atomic64_t word;
 	u32 index;
-	struct list_head node;
+	struct hlist_node node;
 	struct roost_file *file;
 	const struct cred *cred;
 	struct roost_worker *home;
@@ -128,7 +128,7 @@ static void init_io(void *node, u32 index, void *arg)
 
 	atomic64_set(&io->word, 0);
 	io->index = index;
-	INIT_LIST_HEAD(&io->node);
+	INIT_HLIST_NODE(&io->node);
 	roost_wheel_entry_init(&io->deadline);
 	io->deadline.owner = ROOST_ENTRY_IO;
 	roost_completion_init(&io->completion, NULL);
@@ -174,15 +174,13 @@ static void set_nr_ready(struct roost_domain *domain, u32 nr)
 	WRITE_ONCE(domain->control->io_ready, nr);
 }
 
-/* The op is READY, or is made so by the caller who has its file's lock. */
+/* The op is made READY by the caller, who has its file's lock: interrupts off. */
 static void ready_add(struct roost_domain *domain, struct roost_io *io)
 {
-	unsigned long irq;
-
-	raw_spin_lock_irqsave(&domain->ready_lock, irq);
-	list_add_tail(&io->node, &domain->ready);
+	raw_spin_lock(&domain->ready_lock);
+	roost_queue_add(&domain->ready, &io->node);
 	set_nr_ready(domain, domain->nr_ready + 1);
-	raw_spin_unlock_irqrestore(&domain->ready_lock, irq);
+	raw_spin_unlock(&domain->ready_lock);
 }
 
 /* READY to EXECUTING, unless somebody has claimed the op, who will unlist() it. */
@@ -198,14 +196,14 @@ static bool take(struct roost_io *io)
 }
 
 /* The next op, now EXECUTING and nobody else's; NULL if there is none. */
-static struct roost_io *ready_take(struct roost_domain *domain)
+static __always_inline struct roost_io *ready_take(struct roost_domain *domain)
 {
 	struct roost_io *io = NULL;
 
 	raw_spin_lock_irq(&domain->ready_lock);
-	while (!io && !list_empty(&domain->ready)) {
-		io = list_first_entry(&domain->ready, struct roost_io, node);
-		list_del_init(&io->node);
+	while (!io && !roost_queue_empty(&domain->ready)) {
+		io = hlist_entry(domain->ready.first, struct roost_io, node);
+		roost_queue_del(&domain->ready, &io->node);
 		set_nr_ready(domain, domain->nr_ready - 1);
 		if (!take(io))
 			io = NULL;
@@ -223,10 +221,14 @@ static void unlist(struct roost_io *io, enum io_state claimed_from)
 
 	raw_spin_lock_irqsave(&file->lock, irq);
 	raw_spin_lock(&domain->ready_lock);
-	if (!list_empty(&io->node)) {
-		list_del_init(&io->node);
-		if (claimed_from == IO_READY)
+	/* Else who took it out has found it claimed. */
+	if (!hlist_unhashed(&io->node)) {
+		if (claimed_from == IO_READY) {
+			roost_queue_del(&domain->ready, &io->node);
 			set_nr_ready(domain, domain->nr_ready - 1);
+		} else {
+			roost_queue_del(&file->waiting[dir_of(io)], &io->node);
+		}
 	}
 	raw_spin_unlock(&domain->ready_lock);
 	raw_spin_unlock_irqrestore(&file->lock, irq);
@@ -236,19 +238,23 @@ static void unlist(struct roost_io *io, enum io_state claimed_from)
  * The file's first waiting op in a direction becomes READY; all of them if the
  * file's queue is gone, since nothing will come for the others.  File locked.
  */
-static struct roost_worker *ready_first(struct roost_file *file,
-					enum roost_dir dir)
+static __always_inline struct roost_worker *
+ready_first(struct roost_file *file, enum roost_dir dir)
 {
+	struct roost_queue *waiting = &file->waiting[dir];
 	struct roost_worker *home = NULL;
-	struct roost_io *io, *next;
+	struct hlist_node *node, *next;
+	struct roost_io *io;
 	u64 word;
 
-	list_for_each_entry_safe(io, next, &file->waiting[dir], node) {
+	for (node = waiting->first; node; node = next) {
+		next = node->next;
+		io = hlist_entry(node, struct roost_io, node);
 		word = atomic64_read(&io->word);
 		/* Fails only if somebody has claimed it. */
 		if (state_of(word) != IO_ARMED || !move(io, &word, IO_READY))
 			continue;
-		list_del(&io->node);
+		roost_queue_del(waiting, &io->node);
 		home = io->home;
 		ready_add(file->domain, io);
 		if (!file->gone)
@@ -258,10 +264,12 @@ static struct roost_worker *ready_first(struct roost_file *file,
 }
 
 /* An op has become READY behind the back of all ENTERs. */
-static void wake_for_ready(struct roost_worker *home)
+static __always_inline void wake_for_ready(struct roost_worker *home)
 {
 	roost_domain_event(home->domain);
-	roost_wake_for(home);
+	/* After (A), which is in there. */
+	if (roost_domain_parked(home->domain))
+		roost_wake_for(home);
 }
 
 static u32 dirs_of(__poll_t mask)
@@ -277,35 +285,44 @@ static u32 dirs_of(__poll_t mask)
 	return dirs;
 }
 
-static void file_event(struct roost_file *file, u32 dirs, bool gone)
+static noinline int file_event(struct roost_file *file, enum roost_dir dir)
 {
-	struct roost_worker *in = NULL, *out = NULL;
+	struct roost_worker *home;
 	unsigned long irq;
 
-	raw_spin_lock_irqsave(&file->lock, irq);
-	WRITE_ONCE(file->ready, file->ready | dirs);
-	if (gone)
-		file->gone = true;
-	if (dirs & BIT(ROOST_DIR_IN))
-		in = ready_first(file, ROOST_DIR_IN);
-	if (dirs & BIT(ROOST_DIR_OUT))
-		out = ready_first(file, ROOST_DIR_OUT);
-	raw_spin_unlock_irqrestore(&file->lock, irq);
-	if (in)
-		wake_for_ready(in);
-	if (out)
-		wake_for_ready(out);
+	/* What raw_spin_lock_irqsave() does; this half of it is inline. */
+	local_irq_save(irq);
+	raw_spin_lock(&file->lock);
+	set_bit(dir, &file->ready);
+	home = ready_first(file, dir);
+	raw_spin_unlock(&file->lock);
+	local_irq_restore(irq);
+	if (home)
+		wake_for_ready(home);
+	return 0;
 }
 
-/*
- * What is known already need not be noted again: who clears a bit looks at the
- * file afterwards, and finds what this event is about.  (R), pairs with the
- * barrier in take_or_arm().
- */
-static bool known(struct roost_file *file, u32 dirs)
+/* The direction for sending, or both. */
+static noinline int out_events(struct roost_file *file, u32 dirs)
 {
-	smp_mb(); /* (R) */
-	return !(dirs & ~READ_ONCE(file->ready));
+	if (dirs & BIT(ROOST_DIR_IN))
+		file_event(file, ROOST_DIR_IN);
+	return file_event(file, ROOST_DIR_OUT);
+}
+
+/* The queue dies: what waits is tried, and does not wait again. */
+static noinline int queue_gone(struct roost_hook_entry *entry, struct roost_file *file)
+{
+	unsigned long irq;
+
+	roost_hook_leave(entry);
+	raw_spin_lock_irqsave(&file->lock, irq);
+	file->gone = true;
+	raw_spin_unlock_irqrestore(&file->lock, irq);
+	file_event(file, ROOST_DIR_IN);
+	file_event(file, ROOST_DIR_OUT);
+	roost_hook_let_go(entry);
+	return 0;
 }
 
 /**
@@ -314,6 +331,9 @@ static bool known(struct roost_file *file, u32 dirs)
  * @mode:	unused
  * @sync:	unused
  * @key:	the events
+ *
+ * What is known already need not be noted again: who clears a bit looks at the
+ * file afterwards, and finds what this event is about.
  *
  * Context: any, under the queue's lock.  Return: 0.
  */
@@ -326,14 +346,13 @@ int roost_io_callback(struct wait_queue_entry *wait, unsigned int mode,
 	__poll_t mask = key_to_poll(key);
 	u32 dirs = dirs_of(mask);
 
-	if (mask & POLLFREE) {
-		roost_hook_leave(entry);
-		file_event(file, ROOST_FILE_BOTH, true);
-		roost_hook_let_go(entry);
-	} else if (!known(file, dirs)) {
-		file_event(file, dirs, false);
-	}
-	return 0;
+	if (unlikely(mask & POLLFREE))
+		return queue_gone(entry, file);
+	smp_mb(); /* (R), pairs with the barrier in take_bit() */
+	dirs &= ~READ_ONCE(file->ready);
+	if (dirs == BIT(ROOST_DIR_IN))
+		return file_event(file, ROOST_DIR_IN);
+	return dirs ? out_events(file, dirs) : 0;
 }
 
 /* The end of an op */
@@ -359,10 +378,10 @@ static void pass_on(struct roost_file *file, enum roost_dir dir)
 	unsigned long irq;
 
 	/* Both empty or both seen: what is added later sees the bit itself. */
-	if (list_empty(&file->waiting[dir]))
+	if (roost_queue_empty(&file->waiting[dir]))
 		return;
 	raw_spin_lock_irqsave(&file->lock, irq);
-	if (file->ready & BIT(dir))
+	if (test_bit(dir, &file->ready))
 		next = ready_first(file, dir);
 	raw_spin_unlock_irqrestore(&file->lock, irq);
 	if (next)
@@ -381,34 +400,28 @@ static void count_done(struct roost_worker *worker)
  * deadline is off the wheel.  Its file is left to the caller, who also raises
  * the event.  Any context.
  */
-static struct roost_file *finish(struct roost_io *io,
-				 struct roost_worker *worker, s32 res,
-				 u32 flags)
+static __always_inline struct roost_file *finish(struct roost_io *io,
+						 struct roost_worker *worker,
+						 s32 res, u32 flags)
 {
 	struct roost_file *file = io->file;
 	u64 word = atomic64_read(&io->word) & ~(u64)U32_MAX;
-	unsigned long irq;
 
 	flags |= ROOST_CQE_IO | half_flags(io);
 	io->file = NULL;
-	put_cred(io->cred);
 	count_done(worker);
 	trace_roost_io_complete(worker,
 				roost_op_id(io->index, sequence_of(word)), res,
 				flags);
-
-	local_irq_save(irq);
-	atomic64_set(&io->word, word | IO_POSTING);
-	roost_cq_post(worker, &io->completion,
-		      roost_op_id(io->index, sequence_of(word)), res, flags);
-	/* Release: we are done with it; pairs with posted_word(). */
-	atomic64_set_release(&io->word, word | IO_FREE);
-	local_irq_restore(irq);
+	/* The release in there pairs with the acquire in begin(). */
+	roost_cq_post_last(worker, &io->completion,
+			   roost_op_id(io->index, sequence_of(word)), res,
+			   flags, &io->word, word | IO_FREE);
 	return file;
 }
 
-static void end(struct roost_io *io, struct roost_worker *worker, s32 res,
-		u32 flags)
+static __always_inline void end(struct roost_io *io, struct roost_worker *worker,
+				s32 res, u32 flags)
 {
 	drop_deadline(io);
 	roost_file_put(finish(io, worker, res, flags));
@@ -422,9 +435,8 @@ static void vanish(struct roost_io *io)
 
 	drop_deadline(io);
 	io->file = NULL;
-	put_cred(io->cred);
 	count_done(io->home);
-	/* As in finish(). */
+	/* Release: we are done with it; pairs with the acquire in begin(). */
 	atomic64_set_release(&io->word, word | IO_FREE);
 	roost_file_put(file);
 }
@@ -468,6 +480,7 @@ static void end_claimed(struct roost_io *io, enum io_state from, s32 res)
  */
 void roost_io_end_waiting(struct roost_file *file)
 {
+	struct roost_queue *waiting;
 	struct roost_io *io;
 	enum roost_dir dir;
 	u64 word;
@@ -475,10 +488,10 @@ void roost_io_end_waiting(struct roost_file *file)
 	raw_spin_lock_irq(&file->lock);
 	file->gone = true;
 	for (dir = ROOST_DIR_IN; dir <= ROOST_DIR_OUT; dir++) {
-		while (!list_empty(&file->waiting[dir])) {
-			io = list_first_entry(&file->waiting[dir],
-					      struct roost_io, node);
-			list_del_init(&io->node);
+		waiting = &file->waiting[dir];
+		while (!roost_queue_empty(waiting)) {
+			io = hlist_entry(waiting->first, struct roost_io, node);
+			roost_queue_del(waiting, &io->node);
 			word = atomic64_read(&io->word);
 			if (state_of(word) != IO_ARMED ||
 			    !move(io, &word, IO_ENDING))
@@ -508,8 +521,7 @@ void roost_io_expire(struct roost_wheel_entry *entry)
 	u64 word = atomic64_read(&io->word);
 
 	do {
-		if (state_of(word) == IO_ENDING || state_of(word) == IO_FREE ||
-		    state_of(word) == IO_POSTING)
+		if (state_of(word) == IO_ENDING || state_of(word) == IO_FREE)
 			return;
 		if (state_of(word) != IO_ARMED) {
 			if (flag(io, &word, IO_EXPIRED))
@@ -539,7 +551,9 @@ static bool never_waits(const struct roost_io *io)
 	const struct roost_file *file = io->file;
 	u32 flags = io->transfer.msg_flags;
 
-	/* Its flags are for the sending. */
+	if (likely(!flags && io->transfer.opcode != ROOST_OP_SENDMSG))
+		return !file->watched;
+	/* Of SEND_RECV they are for the sending; there may be none. */
 	if (io->transfer.opcode == ROOST_OP_SEND_RECV && !io->sending)
 		flags = 0;
 	if (!file->watched || flags & (MSG_DONTWAIT | MSG_OOB | MSG_ERRQUEUE))
@@ -557,12 +571,20 @@ static int must_end(const struct roost_io *io, u64 word)
 	return word & IO_EXPIRED ? -ETIMEDOUT : 0;
 }
 
+/* Take the ready bit of a direction, if it is set, for an attempt. */
+static __always_inline bool take_bit(struct roost_file *file, enum roost_dir dir)
+{
+	/* A full barrier: the bit before the look at the file; pairs with (R). */
+	return test_bit(dir, &file->ready) &&
+	       test_and_clear_bit(dir, &file->ready);
+}
+
 /*
- * Is an attempt worth while?  Then its ready bit is ours (0); else have the op,
- * SETUP or EXECUTING, wait for its file (-EIOCBQUEUED: it is not ours any more),
- * unless it has to end.
+ * Have the op, SETUP or EXECUTING, wait for its file (-EIOCBQUEUED: it is not
+ * ours any more), unless the ready bit has come (0, and the bit is ours), or it
+ * has to end.
  */
-static int take_or_arm(struct roost_io *io, struct roost_worker *worker)
+static int arm(struct roost_io *io, struct roost_worker *worker)
 {
 	struct roost_file *file = io->file;
 	enum roost_dir dir = dir_of(io);
@@ -570,20 +592,17 @@ static int take_or_arm(struct roost_io *io, struct roost_worker *worker)
 	int ret = 0;
 
 	raw_spin_lock_irq(&file->lock);
-	if (file->ready & BIT(dir)) {
-		WRITE_ONCE(file->ready, file->ready & ~BIT(dir));
+	if (unlikely(take_bit(file, dir))) {
 		raw_spin_unlock_irq(&file->lock);
-		/* The bit before the look at the file; pairs with (R). */
-		smp_mb();
 		return 0;
 	}
 	/* Who finds it ARMED may end it at once: all is ready for that. */
-	list_add_tail(&io->node, &file->waiting[dir]);
+	roost_queue_add(&file->waiting[dir], &io->node);
 	do {
 		ret = must_end(io, word);
 	} while (!ret && !move(io, &word, IO_ARMED));
 	if (ret)
-		list_del_init(&io->node);
+		roost_queue_del(&file->waiting[dir], &io->node);
 	raw_spin_unlock_irq(&file->lock);
 	if (ret)
 		return ret;
@@ -597,9 +616,10 @@ static void give_back(struct roost_io *io)
 	struct roost_file *file = io->file;
 	enum roost_dir dir = dir_of(io);
 
-	if (!(READ_ONCE(file->ready) & BIT(dir))) {
+	/* Under the lock: who arms sees the bit, or is seen by pass_on(). */
+	if (!test_bit(dir, &file->ready)) {
 		raw_spin_lock_irq(&file->lock);
-		WRITE_ONCE(file->ready, file->ready | BIT(dir));
+		set_bit(dir, &file->ready);
 		raw_spin_unlock_irq(&file->lock);
 	}
 	pass_on(file, dir);
@@ -620,63 +640,65 @@ static bool interrupted(ssize_t n)
 	}
 }
 
-static ssize_t try_once(struct roost_io *io, u32 *flags)
+static __always_inline ssize_t try_once(struct roost_io *io)
 {
 	const struct cred *old = NULL;
-	bool drained;
 	ssize_t n;
 
-	if (io->cred != current_cred())
+	if (unlikely(io->cred != current_cred()))
 		old = override_creds(io->cred);
-	n = roost_transfer_try(&io->transfer, io->sending, io->file, flags,
-			       &drained);
-	if (old)
+	if (io->sending)
+		n = roost_transfer_send(&io->transfer, io->file);
+	else
+		n = roost_transfer_recv(&io->transfer, io->file);
+	if (unlikely(old))
 		revert_creds(old);
-	if (n != -EAGAIN && !drained)
+	if (n != -EAGAIN && !io->transfer.drained)
 		give_back(io);
 	/* The bit is set, so that it will be tried again. */
-	return interrupted(n) ? (io->once ? -EINTR : -EAGAIN) : n;
+	return unlikely(n < 0) && interrupted(n) ? (io->once ? -EINTR : -EAGAIN) : n;
 }
 
 /*
- * Go on with the half at hand.  Sending mostly succeeds, so its ready bit is
- * taken only when it did not.  Return: bytes; -EIOCBQUEUED: it waits, and is
- * not ours any more; -EAGAIN: events keep coming, go on later; other -errno.
+ * Is there to be an attempt at the half at hand, after so many that found
+ * nothing?  Sending mostly succeeds, so its ready bit is taken only after one.
+ * Return: 0; -EIOCBQUEUED: it waits, and is not ours any more; what it ends with.
  */
-static ssize_t proceed(struct roost_io *io, struct roost_worker *worker,
-		       u32 *flags)
+static __always_inline int before_try(struct roost_io *io,
+				      struct roost_worker *worker,
+				      unsigned int tries)
 {
-	unsigned int tries = 0;
-	ssize_t n;
-
-	if (io->sending && READ_ONCE(io->file->ready) & BIT(ROOST_DIR_OUT)) {
-		n = try_once(io, flags);
-		if (n != -EAGAIN)
-			return n;
+	if (unlikely(atomic64_read(&io->word) & IO_CANCELLED)) {
+		pass_on(io->file, dir_of(io));
+		return -ECANCELED;
 	}
-	do {
-		n = take_or_arm(io, worker);
-		if (n)
-			return n;
-		n = try_once(io, flags);
-	} while (n == -EAGAIN && ++tries < MAX_TRIES &&
-		 !signal_pending(current));
-	return n;
+	if (unlikely(io->once))
+		return 0;
+	if (io->sending && !tries && test_bit(ROOST_DIR_OUT, &io->file->ready))
+		return 0;
+	return take_bit(io->file, dir_of(io)) ? 0 : arm(io, worker);
+}
+
+/* An attempt has found nothing.  Another one at once, since events may come? */
+static bool once_more(const struct roost_io *io, unsigned int tries)
+{
+	return !io->once && tries < MAX_TRIES && !signal_pending(current);
 }
 
 /* All sent: on to the receiving half. */
-static bool half_done(struct roost_io *io, ssize_t n)
+static __always_inline bool half_done(struct roost_io *io, ssize_t n)
 {
 	if (!io->sending || io->transfer.opcode != ROOST_OP_SEND_RECV ||
 	    n != io->transfer.len)
 		return false;
 	io->sending = false;
-	io->once = never_waits(io);
+	/* never_waits(), but its flags are for the sending. */
+	io->once = !io->file->watched;
 	return true;
 }
 
 /* Once more later, or by somebody else: at the end of the line. */
-static void put_back(struct roost_io *io)
+static noinline void put_back(struct roost_io *io)
 {
 	struct roost_domain *domain = io->file->domain;
 	u64 word = atomic64_read(&io->word);
@@ -684,7 +706,7 @@ static void put_back(struct roost_io *io)
 	raw_spin_lock_irq(&domain->ready_lock);
 	while (!move(io, &word, IO_READY))
 		;
-	list_add_tail(&io->node, &domain->ready);
+	roost_queue_add(&domain->ready, &io->node);
 	set_nr_ready(domain, domain->nr_ready + 1);
 	raw_spin_unlock_irq(&domain->ready_lock);
 }
@@ -695,39 +717,28 @@ static void put_back(struct roost_io *io)
  */
 static bool execute(struct roost_io *io, struct roost_worker *worker)
 {
-	u32 flags = 0;
+	unsigned int tries = 0;
 	ssize_t n;
 
 	WRITE_ONCE(io->home, worker);
-	do {
-		if (atomic64_read(&io->word) & IO_CANCELLED) {
-			n = -ECANCELED;
-			pass_on(io->file, dir_of(io));
-		} else if (unlikely(io->once)) {
-			n = try_once(io, &flags);
-		} else {
-			n = proceed(io, worker, &flags);
-		}
-	} while (half_done(io, n));
-	if (n == -EIOCBQUEUED)
-		return false;
-	if (n == -EAGAIN && !io->once) {
+	for (;;) {
+		n = before_try(io, worker, tries);
+		if (n == -EIOCBQUEUED)
+			return false;
+		if (unlikely(n))
+			break;
+		n = try_once(io);
+		if (half_done(io, n))
+			tries = 0;
+		else if (likely(n != -EAGAIN) || !once_more(io, ++tries))
+			break;
+	}
+	if (unlikely(n == -EAGAIN) && !io->once) {
 		put_back(io);
 		return false;
 	}
-	end(io, worker, n, flags);
+	end(io, worker, n, io->transfer.cqe_flags);
 	return true;
-}
-
-static bool readable(u64 addr)
-{
-	char c __maybe_unused;
-	int ret;
-
-	pagefault_disable();
-	ret = get_user(c, (char __user *)u64_to_user_ptr(addr));
-	pagefault_enable();
-	return !ret;
 }
 
 /* A page may be there to be read, and a write still have to wait. */
@@ -745,28 +756,52 @@ static bool writable(u64 addr)
  * May this op have to wait for a page of its buffer?  Looks at both ends, which
  * is all there is of one that is no longer than a page.
  */
-static bool may_fault(bool sending, u64 addr, u32 len)
+static __always_inline bool may_fault_read(u64 addr, u32 len)
 {
-	bool (*there)(u64 addr) = sending ? readable : writable;
+	const char __user *buf = u64_to_user_ptr(addr);
+	char c __maybe_unused;
 
+	if (len > PAGE_SIZE)
+		return true;
+	pagefault_disable();
+	if (!user_access_begin(buf, len ?: 1))
+		goto no_access;
+	unsafe_get_user(c, buf, fault);
+	if (len && (addr ^ (addr + len - 1)) & PAGE_MASK)
+		unsafe_get_user(c, buf + len - 1, fault);
+	user_access_end();
+	pagefault_enable();
+	return false;
+fault:
+	user_access_end();
+no_access:
+	pagefault_enable();
+	return true;
+}
+
+/* The same of a buffer that is written to. */
+static noinline bool may_fault_write(u64 addr, u32 len)
+{
 	if (len > PAGE_SIZE)
 		return true;
 	if (!len)
 		return false;
-	return !there(addr) || ((addr ^ (addr + len - 1)) & PAGE_MASK &&
-				!there(addr + len - 1));
+	return !writable(addr) || ((addr ^ (addr + len - 1)) & PAGE_MASK &&
+				   !writable(addr + len - 1));
 }
 
 /* Of the half at hand. */
-static bool io_may_fault(const struct roost_io *io)
+static noinline bool io_may_fault(const struct roost_io *io)
 {
 	const struct roost_transfer *t = &io->transfer;
 
 	if (t->opcode == ROOST_OP_RECVMSG || t->opcode == ROOST_OP_SENDMSG)
 		return true;
 	if (t->opcode == ROOST_OP_SEND_RECV && !io->sending)
-		return may_fault(false, t->addr2, t->len2);
-	return may_fault(io->sending, t->addr, t->len);
+		return may_fault_write(t->addr2, t->len2);
+	if (io->sending)
+		return may_fault_read(t->addr, t->len);
+	return may_fault_write(t->addr, t->len);
 }
 
 /* Others should help: more is ready than we can do soon. */
@@ -821,28 +856,14 @@ static int allowed(const struct roost_domain *domain)
 	return 0;
 }
 
-/*
- * The word, but not that of an op whose completion is just being posted: the
- * poster has its interrupts off.
- */
-static u64 posted_word(const struct roost_io *io)
-{
-	u64 word;
-
-	/* Pairs with the release in finish(): what it left is there, too. */
-	while (state_of(word = atomic64_read_acquire(&io->word)) == IO_POSTING)
-		cpu_relax();
-	return word;
-}
-
 /* Take the index for a new op. */
 static int begin(struct roost_io *io, u32 sequence)
 {
+	/* Acquire: what is looked at next is no older than FREE. */
+	u64 word = atomic64_read_acquire(&io->word);
 	u64 new = (u64)sequence << 32 | IO_SETUP;
-	u64 word;
 
 	do {
-		word = posted_word(io);
 		if ((s32)(sequence - sequence_of(word)) < 1)
 			return -ESTALE;
 		if (state_of(word) != IO_FREE ||
@@ -856,16 +877,29 @@ static void set_transfer(struct roost_io *io, const struct roost_sqe *sqe)
 {
 	struct roost_transfer *t = &io->transfer;
 
-	t->opcode = sqe->opcode;
 	t->addr = sqe->addr;
 	t->addr2 = sqe->addr2;
 	t->len = sqe->len;
 	t->len2 = sqe->len2;
 	t->msg_flags = sqe->msg_flags;
-	io->sending = sqe->opcode == ROOST_OP_SEND ||
-		      sqe->opcode == ROOST_OP_SENDMSG ||
-		      sqe->opcode == ROOST_OP_WRITE ||
-		      (sqe->opcode == ROOST_OP_SEND_RECV && sqe->len);
+	t->opcode = sqe->opcode;
+	t->drained = false;
+	t->cqe_flags = 0;
+	if (likely(sqe->opcode == ROOST_OP_SEND_RECV))
+		io->sending = sqe->len;
+	else
+		io->sending = sqe->opcode == ROOST_OP_SEND ||
+			      sqe->opcode == ROOST_OP_SENDMSG ||
+			      sqe->opcode == ROOST_OP_WRITE;
+}
+
+/* Those of the current task. */
+static void use_cred(struct roost_io *io)
+{
+	if (likely(io->cred == current_cred()))
+		return;
+	put_cred(io->cred);
+	io->cred = get_current_cred();
 }
 
 /* The file, which can be used for this op. */
@@ -884,35 +918,46 @@ static int prepare(struct roost_io *io, struct roost_worker *worker,
 		   const struct roost_sqe *sqe)
 {
 	struct roost_file *file;
+	int ret;
 
 	set_transfer(io, sqe);
 	WRITE_ONCE(io->home, worker);
 	file = file_of(worker->domain, sqe, &io->transfer);
 	if (IS_ERR(file)) {
-		/* A CANCEL that has left its flag meanwhile: this is it. */
-		atomic64_set_release(&io->word,
-				     (u64)roost_op_sequence(sqe->op_id) << 32);
-		return PTR_ERR(file);
+		ret = PTR_ERR(file);
+		goto set_free;
 	}
+	ret = roost_transfer_check(&io->transfer, file);
+	if (unlikely(ret))
+		goto put_file;
 	io->file = file;
-	io->cred = get_current_cred();
+	use_cred(io);
 	io->once = never_waits(io);
 	return 0;
+
+put_file:
+	roost_file_put(file);
+set_free:
+	/* A CANCEL that has left its flag meanwhile: this is the completion. */
+	atomic64_set_release(&io->word,
+			     (u64)roost_op_sequence(sqe->op_id) << 32);
+	return ret;
 }
 
 /* May what comes first, or both halves of it, have to wait for memory? */
 static bool launch_may_fault(const struct roost_io *io)
 {
-	u32 ready = READ_ONCE(io->file->ready);
+	unsigned long ready = READ_ONCE(io->file->ready);
 
 	/* What is only armed touches no memory yet. */
 	if (!io->once && !(ready & BIT(dir_of(io))))
 		return false;
-	if (io_may_fault(io))
-		return true;
-	return io->transfer.opcode == ROOST_OP_SEND_RECV && io->sending &&
-	       ready & BIT(ROOST_DIR_IN) &&
-	       may_fault(false, io->transfer.addr2, io->transfer.len2);
+	if (likely(io->transfer.opcode == ROOST_OP_SEND_RECV && io->sending))
+		return may_fault_read(io->transfer.addr, io->transfer.len) ||
+		       (unlikely(ready & BIT(ROOST_DIR_IN)) &&
+			may_fault_write(io->transfer.addr2,
+					io->transfer.len2));
+	return io_may_fault(io);
 }
 
 /*
@@ -996,8 +1041,8 @@ int roost_io_cancel(struct roost_worker *worker, const struct roost_sqe *sqe)
 	io = roost_table_get(&worker->domain->ios, roost_op_index(sqe->op_id));
 	if (IS_ERR(io))
 		return PTR_ERR(io);
+	word = atomic64_read(&io->word);
 	for (;;) {
-		word = posted_word(io);
 		newer = sequence - sequence_of(word);
 		if (newer < 0)
 			return -ESTALE;
@@ -1080,6 +1125,23 @@ int roost_io_table(struct roost_domain *domain, u32 nr)
 	table->cache = io_cache;
 	table->init = init_io;
 	return roost_table_alloc(table);
+}
+
+static void free_io(void *node, void *arg)
+{
+	struct roost_io *io = node;
+
+	put_cred(io->cred);
+}
+
+/**
+ * roost_io_free() - the domain is gone
+ * @domain:	whose; there are no ops any more
+ */
+void roost_io_free(struct roost_domain *domain)
+{
+	roost_table_walk(&domain->ios, free_io, NULL);
+	roost_table_free(&domain->ios);
 }
 
 /**

@@ -18,6 +18,7 @@ extern bool roost_ring_io;
 int roost_io_init(void);
 void roost_io_exit(void);
 int roost_io_table(struct roost_domain *domain, u32 nr);
+void roost_io_free(struct roost_domain *domain);
 void roost_io_drop(struct roost_domain *domain, struct roost_worker *worker);
 
 int roost_io_start(struct roost_worker *worker, const struct roost_sqe *sqe,

@@ -195,6 +195,49 @@ bool roost_cq_post(struct roost_worker *worker,
 }
 
 /**
+ * roost_cq_post_last() - complete something whose memory is free then
+ * @worker:	whose ring
+ * @completion:	as for roost_cq_post(); it does not wait from before
+ * @user_data:	of the entry
+ * @res:	of the entry
+ * @flags:	of the entry
+ * @word:	the state of what has completed
+ * @free:	what that becomes, with release
+ *
+ * Who has seen the completion finds @free.  It may also be seen before; then
+ * @completion is not in use any more, or roost_completion_queued().
+ *
+ * Context: any, also hard irq.
+ */
+void roost_cq_post_last(struct roost_worker *worker,
+			struct roost_completion *completion, u64 user_data,
+			s32 res, u32 flags, atomic64_t *word, u64 free)
+{
+	unsigned long irq;
+
+	/* What raw_spin_lock_irqsave() does; this half of it is inline. */
+	local_irq_save(irq);
+	raw_spin_lock(&worker->cq_lock);
+	if (likely(list_empty(&worker->overflow) &&
+		   cq_free(worker) > worker->cq_reserved)) {
+		/* Before the entry is published, and with it the index. */
+		atomic64_set_release(word, free);
+		cq_write(worker, user_data, res, flags);
+	} else {
+		completion->user_data = user_data;
+		completion->res = res;
+		completion->flags = flags;
+		if (likely(!worker->closed))
+			overflow_add(worker, completion);
+		/* After @completion says that it waits; see begin(). */
+		atomic64_set_release(word, free);
+	}
+	raw_spin_unlock(&worker->cq_lock);
+	local_irq_restore(irq);
+	cq_mark_ready(worker);
+}
+
+/**
  * roost_cq_take_back() - drop a completion that was not delivered yet
  * @worker:	whose ring
  * @completion:	may or may not wait

@@ -3,6 +3,7 @@
 #ifndef _ROOST_RING_H
 #define _ROOST_RING_H
 
+#include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/list.h>
 #include <linux/refcount.h>
@@ -56,6 +57,9 @@ roost_completion_queued(const struct roost_completion *completion)
 bool roost_cq_post(struct roost_worker *worker,
 		   struct roost_completion *completion,
 		   u64 user_data, s32 res, u32 flags);
+void roost_cq_post_last(struct roost_worker *worker,
+			struct roost_completion *completion, u64 user_data,
+			s32 res, u32 flags, atomic64_t *word, u64 free);
 bool roost_cq_take_back(struct roost_worker *worker,
 			struct roost_completion *completion);
 u32 roost_cq_reserve(struct roost_worker *worker, u32 want);

@@ -163,18 +163,15 @@ static void program(struct roost_worker *worker)
 }
 
 /**
- * roost_timeout_program() - timers were set: see to it that they fire
+ * roost_timeout_program_now() - roost_timeout_program(), if there are any
  * @worker:	in whose wheel
  *
- * Once for a batch of entries.  Context: any.
+ * Context: any.
  */
-void roost_timeout_program(struct roost_worker *worker)
+void roost_timeout_program_now(struct roost_worker *worker)
 {
 	unsigned long irq;
 
-	/* Who has set a timer sees its own store. */
-	if (!READ_ONCE(worker->unprogrammed))
-		return;
 	raw_spin_lock_irqsave(&worker->wheel_lock, irq);
 	program(worker);
 	raw_spin_unlock_irqrestore(&worker->wheel_lock, irq);

@@ -5,6 +5,8 @@
 
 #include <linux/types.h>
 
+#include "worker.h"
+
 struct roost_domain;
 struct roost_sqe;
 struct roost_wheel_entry;
@@ -37,7 +39,20 @@ void roost_timeout_add(struct roost_worker *worker,
 		       struct roost_wheel_entry *entry, u64 deadline);
 void roost_timeout_del(struct roost_worker *worker,
 		       struct roost_wheel_entry *entry);
-void roost_timeout_program(struct roost_worker *worker);
+void roost_timeout_program_now(struct roost_worker *worker);
+
+/**
+ * roost_timeout_program() - timers were set: see to it that they fire
+ * @worker:	in whose wheel
+ *
+ * Once for a batch of entries.  Context: any.
+ */
+static inline void roost_timeout_program(struct roost_worker *worker)
+{
+	/* Who has set a timer sees its own store. */
+	if (unlikely(READ_ONCE(worker->unprogrammed)))
+		roost_timeout_program_now(worker);
+}
 
 void roost_timeout_park(struct roost_worker *worker, u64 deadline);
 void roost_timeout_unpark(struct roost_worker *worker);

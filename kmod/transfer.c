@@ -106,15 +106,14 @@ static int check_write(const struct file *f, u64 offset)
 }
 
 /**
- * roost_transfer_check() - can this be done in this way?
- * @t:		what is wanted
- * @file:	with which file
+ * roost_transfer_check_all() - roost_transfer_check(), not only what is common
+ * @t:		as there
+ * @file:	as there
  *
- * Context: task.  Return: 0; -EINVAL; -EOPNOTSUPP; -ENOTSOCK; -EBADF if the
- * file is not open for it; -ESPIPE.
+ * Context, return: as there.
  */
-int roost_transfer_check(const struct roost_transfer *t,
-			 const struct roost_file *file)
+int roost_transfer_check_all(const struct roost_transfer *t,
+			     const struct roost_file *file)
 {
 	bool rw = t->opcode == ROOST_OP_READ || t->opcode == ROOST_OP_WRITE;
 	int ret;
@@ -148,7 +147,7 @@ static int import(struct iov_iter *iter, unsigned int direction, u64 addr,
  * Is there nothing more to receive, and will an event tell when there is?  The
  * file's ready bit was cleared before the attempt, so what comes later sets it.
  */
-static bool sock_drained(struct socket *sock, const struct msghdr *msg)
+static __always_inline bool sock_drained(struct socket *sock, const struct msghdr *msg)
 {
 	struct sock *sk = sock->sk;
 
@@ -200,34 +199,35 @@ static bool shut_down(const struct sock *sk)
 }
 
 static __always_inline ssize_t do_recv(struct socket *sock, struct msghdr *msg,
-				       int flags, u32 *cqe_flags, bool *drained)
+				       int flags, struct roost_transfer *t)
 {
 	ssize_t n;
 
 	msg->msg_get_inq = 1;
 	msg->msg_inq = -1;
 	n = sock_recvmsg(sock, msg, flags | MSG_DONTWAIT | MSG_NOSIGNAL);
-	if (n >= 0 && msg->msg_flags & MSG_TRUNC)
-		*cqe_flags |= ROOST_CQE_TRUNC;
-	*drained = n > 0 && sock_drained(sock, msg);
+	if (n >= 0 && unlikely(msg->msg_flags & MSG_TRUNC))
+		t->cqe_flags |= ROOST_CQE_TRUNC;
+	t->drained = n > 0 && sock_drained(sock, msg);
 	if (n == -EAGAIN && !(flags & (MSG_OOB | MSG_ERRQUEUE)) &&
 	    shut_down(sock->sk))
 		n = 0;
 	return n;
 }
 
-static ssize_t recv_plain(struct socket *sock, u64 addr, u32 len, int flags,
-			  u32 *cqe_flags, bool *drained)
+static __always_inline ssize_t recv_plain(struct socket *sock, u64 addr, u32 len,
+					  int flags, struct roost_transfer *t)
 {
 	struct msghdr msg = { 0 };
 	int ret = import(&msg.msg_iter, ITER_DEST, addr, len);
 
 	if (ret)
 		return ret;
-	return do_recv(sock, &msg, flags, cqe_flags, drained);
+	return do_recv(sock, &msg, flags, t);
 }
 
-static ssize_t send_plain(struct socket *sock, u64 addr, u32 len, int flags)
+static __always_inline ssize_t send_plain(struct socket *sock, u64 addr, u32 len,
+					  int flags)
 {
 	struct msghdr msg = {
 		.msg_flags = flags | MSG_DONTWAIT | MSG_NOSIGNAL,
@@ -267,8 +267,7 @@ static int put_msghdr(struct user_msghdr __user *to,
 	return 0;
 }
 
-static ssize_t recv_msg(struct socket *sock, u64 addr, int flags,
-			u32 *cqe_flags, bool *drained)
+static noinline ssize_t recv_msg(struct socket *sock, struct roost_transfer *t)
 {
 	struct iovec fast[UIO_FASTIOV], *iov = fast;
 	struct sockaddr_storage name;
@@ -277,7 +276,7 @@ static ssize_t recv_msg(struct socket *sock, u64 addr, int flags,
 	ssize_t n;
 	int ret;
 
-	ret = copy_msghdr(&user, addr);
+	ret = copy_msghdr(&user, t->addr);
 	if (ret)
 		return ret;
 	n = import_iovec(ITER_DEST, user.msg_iov, user.msg_iovlen, UIO_FASTIOV,
@@ -287,10 +286,10 @@ static ssize_t recv_msg(struct socket *sock, u64 addr, int flags,
 	msg.msg_control_is_user = true;
 	msg.msg_control_user = user.msg_control;
 	msg.msg_controllen = user.msg_controllen;
-	msg.msg_flags = flags & MSG_CMSG_CLOEXEC;
-	n = do_recv(sock, &msg, flags, cqe_flags, drained);
+	msg.msg_flags = t->msg_flags & MSG_CMSG_CLOEXEC;
+	n = do_recv(sock, &msg, t->msg_flags, t);
 	if (n >= 0) {
-		ret = put_msghdr(u64_to_user_ptr(addr), &user, &msg);
+		ret = put_msghdr(u64_to_user_ptr(t->addr), &user, &msg);
 		if (ret)
 			n = ret;
 	}
@@ -333,7 +332,7 @@ static int get_name(const struct user_msghdr *user, struct msghdr *msg,
 	return 0;
 }
 
-static ssize_t send_msg(struct socket *sock, u64 addr, int flags)
+static noinline ssize_t send_msg(struct socket *sock, u64 addr, int flags)
 {
 	struct iovec fast[UIO_FASTIOV], *iov = fast;
 	struct sockaddr_storage name;
@@ -379,7 +378,7 @@ static int import_nowait(struct iov_iter *iter, unsigned int direction,
 	return f->f_mode & FMODE_NOWAIT ? (__force int)RWF_NOWAIT : 0;
 }
 
-static ssize_t read_file(struct file *f, u64 addr, u32 len, u64 offset)
+static noinline ssize_t read_file(struct file *f, u64 addr, u32 len, u64 offset)
 {
 	loff_t pos = offset;
 	struct iov_iter iter;
@@ -403,7 +402,7 @@ static bool beyond_limit(const struct file *f, u64 offset)
 	return offset >= rlimit(RLIMIT_FSIZE);
 }
 
-static ssize_t write_file(struct file *f, u64 addr, u32 len, u64 offset)
+static noinline ssize_t write_file(struct file *f, u64 addr, u32 len, u64 offset)
 {
 	loff_t pos = offset;
 	struct iov_iter iter;
@@ -418,57 +417,46 @@ static ssize_t write_file(struct file *f, u64 addr, u32 len, u64 offset)
 				(__force rwf_t)flags);
 }
 
-static ssize_t try_send(const struct roost_transfer *t,
-			const struct roost_file *file)
-{
-	switch (t->opcode) {
-	case ROOST_OP_SENDMSG:
-		return send_msg(file->sock, t->addr, t->msg_flags);
-	case ROOST_OP_WRITE:
-		if (!file->sock)
-			return write_file(file->file, t->addr, t->len, t->addr2);
-		fallthrough;
-	default:
-		return send_plain(file->sock, t->addr, t->len, t->msg_flags);
-	}
-}
-
-static ssize_t try_recv(const struct roost_transfer *t,
-			const struct roost_file *file, u32 *flags,
-			bool *drained)
-{
-	switch (t->opcode) {
-	case ROOST_OP_SEND_RECV:
-		return recv_plain(file->sock, t->addr2, t->len2, 0, flags,
-				  drained);
-	case ROOST_OP_RECVMSG:
-		return recv_msg(file->sock, t->addr, t->msg_flags, flags,
-				drained);
-	case ROOST_OP_READ:
-		if (!file->sock)
-			return read_file(file->file, t->addr, t->len, t->addr2);
-		fallthrough;
-	default:
-		return recv_plain(file->sock, t->addr, t->len, t->msg_flags,
-				  flags, drained);
-	}
-}
-
 /**
- * roost_transfer_try() - one attempt
+ * roost_transfer_send() - one attempt to send or write
  * @t:		what; roost_transfer_check() has passed it
- * @sending:	the sending half
  * @file:	with which file
- * @flags:	ROOST_CQE_* bits are added
- * @drained:	set: nothing is left to be received, and an event will come
  *
  * Context: task, may sleep for memory, for page faults, and as long as others
  * hold the file's own locks.  Return: bytes; -EAGAIN; other -errno.
  */
-ssize_t roost_transfer_try(const struct roost_transfer *t, bool sending,
-			   const struct roost_file *file, u32 *flags,
-			   bool *drained)
+ssize_t roost_transfer_send(const struct roost_transfer *t,
+			    const struct roost_file *file)
 {
-	*drained = false;
-	return sending ? try_send(t, file) : try_recv(t, file, flags, drained);
+	if (t->opcode == ROOST_OP_SENDMSG)
+		return send_msg(file->sock, t->addr, t->msg_flags);
+	if (t->opcode == ROOST_OP_WRITE && !file->sock)
+		return write_file(file->file, t->addr, t->len, t->addr2);
+	return send_plain(file->sock, t->addr, t->len, t->msg_flags);
+}
+
+/**
+ * roost_transfer_recv() - one attempt to receive or read
+ * @t:		what; roost_transfer_check() has passed it
+ * @file:	with which file
+ *
+ * Context, return: as for roost_transfer_send().
+ */
+ssize_t roost_transfer_recv(struct roost_transfer *t,
+			    const struct roost_file *file)
+{
+	u64 addr = t->addr;
+	u32 len = t->len, flags = t->msg_flags;
+
+	t->drained = false;
+	if (likely(t->opcode == ROOST_OP_SEND_RECV)) {
+		addr = t->addr2;
+		len = t->len2;
+		flags = 0;
+	} else if (t->opcode == ROOST_OP_RECVMSG) {
+		return recv_msg(file->sock, t);
+	} else if (t->opcode == ROOST_OP_READ && !file->sock) {
+		return read_file(file->file, addr, len, t->addr2);
+	}
+	return recv_plain(file->sock, addr, len, flags, t);
 }

@@ -18,7 +18,7 @@ int actor_spawn(struct runtime *rt, roost_fn fn, void *arg, roost_pid *pid);
 /** actor_stillborn() - was @s, just claimed, stopped before it ever ran? */
 static inline bool actor_stillborn(const struct slot *s)
 {
-	return s->fn && (slot_load(s) & SLOT_STOP);
+	return unlikely(slot_load(s) & SLOT_STOP) && s->fn;
 }
 
 /** actor_bury() - scheduler context: @s has left its stack for good */

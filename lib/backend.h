@@ -84,8 +84,9 @@ struct io_op {
  *		what it watched over while idle
  * @collect:	take expiries and file events that can be seen now and hand them
  *		to timer_expired() and fd_event(); a few loads when there are
- *		none.  Called before each resume, and with @idle set for the last
- *		look before a park (then it looks at every worker's queue).
+ *		none.  Called before each resume, but for those that @w->spare
+ *		says, and with @idle set for the last look before a park (then it
+ *		looks at every worker's queue).
  *		Returns how many were taken.
  * @flush:	hand over what is staged, without sleeping
  * @park:	flush, then sleep unless the event counter is no longer @event or

@@ -161,6 +161,7 @@ static int kernel_worker_init(struct worker *w)
 	}
 	r->sq_tail = shared_relaxed(&r->k.page->sq_tail);
 	w->backend = r;
+	w->hand_to = (_Atomic uint32_t *)&r->k.page->sq_tail;
 	return 0;
 }
 

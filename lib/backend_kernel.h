@@ -46,7 +46,9 @@ struct kbackend {
  * @polls_staged: a POLL_ADD is published and not handed over; own thread
  * @ios_staged:	the same of an I/O operation
  * @idle_at:	@looks when nothing was to be handed over for the last time
- * @looks:	calls of collect(), one before each resume; own thread
+ * @looks:	resumes, as collect() has counted them; own thread
+ * @next_look:	in @looks: when to look at the rings of the others
+ * @next_hand_over: in @looks: when to see whether they are handed over
  * @stash:	completions moved out of a full CQ to be handled later; own thread
  * @stash_count: how many
  * @stash_size:	room
@@ -63,6 +65,8 @@ struct kring {
 	bool ios_staged;
 	uint32_t idle_at;
 	uint32_t looks;
+	uint32_t next_look;
+	uint32_t next_hand_over;
 	struct roost_cqe *stash;
 	uint32_t stash_count;
 	uint32_t stash_size;
@@ -239,13 +243,5 @@ bool kernel_fd_complete(struct worker *w, const struct roost_cqe *cqe);
 
 ssize_t kernel_io(struct worker *w, struct io_op *op);
 void kernel_file_remove(struct worker *w, uint32_t number, uint32_t file);
-
-/*
- * kernel_io_complete() - as kernel_timer_complete(), for an I/O operation
- *
- * Whom it makes ready it adds to @ready.
- */
-bool kernel_io_complete(struct worker *w, const struct roost_cqe *cqe,
-			struct runq_batch *ready);
 
 #endif /* ROOST_LIB_BACKEND_KERNEL_H */

@@ -20,12 +20,13 @@
 #include <roost/actor.h>
 
 #include "backend_kernel.h"
+#include "backend_kernel_io.h"
 #include "fd.h"
 #include "log.h"
 
 #define BATCH		64
-/* In calls; each a multiple of the one before it. */
-#define COLLECT_EVERY	4
+/* In resumes. */
+#define COLLECT_EVERY	8
 #define LOOK_EVERY	8
 #define HAND_OVER_EVERY	64
 
@@ -89,6 +90,23 @@ static void set_ready(struct runtime *rt, uint32_t index)
 				 1ULL << (index % 64), memory_order_release);
 }
 
+/* @now: the clock, if it was read already. */
+static noinline bool handle_other(struct worker *w, const struct roost_cqe *cqe,
+				  uint64_t *now)
+{
+	switch (cqe->flags & ROOST_CQE_KIND) {
+	case ROOST_CQE_TIMER:
+		/* T1: the clock is read only if there is a timer. */
+		if (!*now)
+			*now = roost_now();
+		return kernel_timer_complete(w, cqe, *now);
+	case ROOST_CQE_POLL:
+		return kernel_fd_complete(w, cqe);
+	default:
+		return false;
+	}
+}
+
 static unsigned int handle(struct worker *w, const struct roost_cqe *cqe,
 			   unsigned int n)
 {
@@ -98,20 +116,10 @@ static unsigned int handle(struct worker *w, const struct roost_cqe *cqe,
 	uint64_t now = 0;
 
 	for (i = 0; i < n; i++) {
-		switch (cqe[i].flags & ROOST_CQE_KIND) {
-		case ROOST_CQE_TIMER:
-			/* T1: the clock is read only if there is a timer. */
-			if (!now)
-				now = roost_now();
-			done += kernel_timer_complete(w, &cqe[i], now);
-			break;
-		case ROOST_CQE_POLL:
-			done += kernel_fd_complete(w, &cqe[i]);
-			break;
-		case ROOST_CQE_IO:
+		if (likely((cqe[i].flags & ROOST_CQE_KIND) == ROOST_CQE_IO))
 			done += kernel_io_complete(w, &cqe[i], &ready);
-			break;
-		}
+		else
+			done += handle_other(w, &cqe[i], &now);
 	}
 	runq_push_batch(w->rt->runq, &ready);
 	return done;
@@ -243,34 +251,47 @@ static unsigned int look_at_ready(struct worker *w)
 	return n;
 }
 
-static noinline unsigned int collect(struct worker *w, bool idle)
+/* Has @looks come to @next?  Then that is @every later. */
+static bool due(const struct kring *r, uint32_t *next, uint32_t every)
+{
+	if ((int32_t)(r->looks - *next) < 0)
+		return false;
+	*next = r->looks + every;
+	return true;
+}
+
+/* What the others have that is for everybody. */
+static noinline unsigned int look_around(struct worker *w, bool idle)
 {
 	struct kring *r = ring_of(w);
-	unsigned int n = 0;
 
-	if (unlikely(r->stash_count))
-		n += handle_stash(w);
-	n += look_at(w, r, !idle);
-	if (w->rt->nr_workers > 1) {
-		if (idle) {
-			kring_hand_over_for(w, true);
-			n += look_at_all(w);
-		} else if (r->looks % LOOK_EVERY == 0) {
-			if (r->looks % HAND_OVER_EVERY == 0)
-				kring_hand_over_for(w, false);
-			n += look_at_ready(w);
-		}
+	if (idle) {
+		kring_hand_over_for(w, true);
+		return look_at_all(w);
 	}
-	if (!idle)
-		kring_flush_due(w);
-	return n;
+	if (!due(r, &r->next_look, LOOK_EVERY))
+		return 0;
+	if (due(r, &r->next_hand_over, HAND_OVER_EVERY))
+		kring_hand_over_for(w, false);
+	return look_at_ready(w);
 }
 
 unsigned int kernel_collect(struct worker *w, bool idle)
 {
-	/* Not so often while there is a queue anyway. */
-	if (!idle && ++ring_of(w)->looks % COLLECT_EVERY &&
-	    runq_length(w->rt->runq) > 1)
-		return 0;
-	return collect(w, idle);
+	struct kring *r = ring_of(w);
+	unsigned int n = 0;
+
+	if (!idle) {
+		r->looks += COLLECT_EVERY - w->spare;
+		w->spare = COLLECT_EVERY - 1;
+	}
+	if (unlikely(r->stash_count))
+		n += handle_stash(w);
+	n += look_at(w, r, !idle);
+	if (w->rt->nr_workers > 1)
+		n += look_around(w, idle);
+	/* With nothing queued it goes idle next, and the park hands over. */
+	if (!idle && worker_queued(w))
+		kring_flush_due(w);
+	return n;
 }

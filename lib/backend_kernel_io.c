@@ -12,16 +12,21 @@
  *
  * COMPLETION
  *
- * The actor writes both and then publishes the entry, so who takes the
+ * The actor writes both, and then the entry is published, so who takes the
  * completion, on whatever worker, sees them (through the kernel, which reads the
  * ring with acquire and posts with release).
  *
  *	actor				who has the completion
  *	slot.io = pending, epoch	slot.io = done		[release]
- *	publish				wake that epoch
- *	park				  (a compare-and-swap of the state word;
+ *	park				wake that epoch
+ *	publish				  (a compare-and-swap of the state word;
  *	slot.io done?	[acquire]	   pairs with the actor's look at how its
  *					   wait ended)
+ *
+ * Nobody can end the wait before it is published but a stop.  So its scheduler
+ * opens the wait and parks it in one step, and publishes then, for an actor that
+ * need not run any more until it has ended (INTENT_PARK_AND_HAND).  With a
+ * deadline the wait is opened first and published before the park.
  *
  * A completion of another sequence is stale.  Of one sequence there can be two
  * only if the first says -ECANCELED and the second -ESTALE; so these are put in
@@ -53,76 +58,11 @@
 #include <roost/types.h>
 
 #include "backend_kernel.h"
+#include "backend_kernel_io.h"
 #include "log.h"
+#include "suspend.h"
+#include "timer_want.h"
 #include "wait.h"
-
-#define OP_PENDING	1U
-#define OP_SENDING	2U
-#define OP_STEP		4U
-
-/**
- * struct ticket - where an operation was staged
- * @ring:	in whose ring
- * @position:	as sq_tail counts
- */
-struct ticket {
-	struct kring *ring;
-	uint32_t position;
-};
-
-static uint64_t op_load(const struct slot *s)
-{
-	/* Acquire, pairs with kernel_io_complete(). */
-	return atomic_load_explicit(&s->io, memory_order_acquire);
-}
-
-static bool is_pending(uint64_t op)
-{
-	return op >> 32 & OP_PENDING;
-}
-
-static inline void fill(struct roost_sqe *sqe, const struct io_op *op, uint64_t op_id)
-{
-	*sqe = (struct roost_sqe){
-		.opcode = (uint8_t)op->kind,
-		.flags = ROOST_SQE_FILE,
-		.fd = op->fd,
-		.op_id = op_id,
-		.addr = (uintptr_t)op->buf,
-		.addr2 = (uintptr_t)op->in,
-		.len = op->len,
-		.len2 = op->in_len,
-		.msg_flags = (uint32_t)op->flags,
-		.file_seq = op->file,
-	};
-}
-
-/* Stage @op, with a wait open for it.  Return: false if it cannot be. */
-static inline bool start(struct worker *w, struct slot *s, const struct io_op *op,
-		  struct ticket *ticket)
-{
-	struct kring *r = ring_of(w);
-	struct roost_sqe *sqe = kring_place(w);
-	uint32_t sequence;
-
-	if (!sqe)
-		return false;
-	sequence = (uint32_t)(atomic_load_explicit(&s->io, memory_order_relaxed)
-			      >> 32);
-	sequence = ((sequence & ~(OP_STEP - 1)) + OP_STEP) | OP_PENDING;
-	slot_wait_begin(s, false);
-	/* Relaxed and release: published by sq_tail; a completion of the
-	 * operation before that sees the new epoch sees the new sequence. */
-	atomic_store_explicit(&s->io, (uint64_t)sequence << 32,
-			      memory_order_relaxed);
-	atomic_store_explicit(&s->io_epoch, s->epoch, memory_order_release);
-	fill(sqe, op, roost_op_id(s->index, sequence));
-	ticket->ring = r;
-	ticket->position = r->sq_tail;
-	r->ios_staged = true;
-	kring_publish(r);
-	return true;
-}
 
 /* Has the kernel taken it out of its ring? */
 static bool is_consumed(const struct ticket *ticket)
@@ -164,7 +104,7 @@ static void cancel(const struct slot *s)
 			  w->index);
 	sqe->opcode = ROOST_OP_CANCEL;
 	sqe->flags = ROOST_SQE_QUIET;
-	sqe->op_id = roost_op_id(s->index, (uint32_t)(op_load(s) >> 32));
+	sqe->op_id = roost_op_id(s->index, (uint32_t)(kernel_io_load(s) >> 32));
 	kring_publish(ring_of(w));
 	kring_flush(w);
 }
@@ -172,13 +112,13 @@ static void cancel(const struct slot *s)
 /* Until the kernel is done with the buffers. */
 static void wait_for_completion(struct slot *s)
 {
-	while (is_pending(op_load(s))) {
+	while (kernel_io_pending(kernel_io_load(s))) {
 		wait_begin();
 		atomic_store_explicit(&s->io_epoch, s->epoch,
 				      memory_order_release);
 		/* (I): pairs with the one in wake_later(). */
 		atomic_thread_fence(memory_order_seq_cst);
-		if (is_pending(op_load(s)))
+		if (kernel_io_pending(kernel_io_load(s)))
 			wait_park_firmly();
 		else
 			wait_retire();
@@ -188,7 +128,7 @@ static void wait_for_completion(struct slot *s)
 static void give_up(struct slot *s, const struct ticket *ticket)
 {
 	hand_over(ticket);
-	if (!is_pending(op_load(s)))
+	if (!kernel_io_pending(kernel_io_load(s)))
 		return;
 	cancel(s);
 	wait_for_completion(s);
@@ -207,28 +147,26 @@ static noinline void forbidden(struct runtime *rt)
 		atomic_store_explicit(&rt->ring_ios, 0, memory_order_relaxed);
 }
 
-ssize_t kernel_io(struct worker *w, struct io_op *op)
+/* How the wait of the calling actor ended: as wait_park() has it. */
+static int how_ended(const struct slot *s)
 {
-	struct slot *s = w->current;
-	struct ticket ticket;
-	uint64_t done;
-	int err;
+	if (slot_load(s) & SLOT_STOP)
+		return -ECANCELED;
+	return slot_wait_outcome(s) == SLOT_TIMED_OUT ? -ETIMEDOUT : 0;
+}
+
+noinline ssize_t kernel_io_result(struct slot *s, const struct ticket *ticket,
+				  struct io_op *op)
+{
+	uint64_t done = kernel_io_load(s);
+	int err = how_ended(s);
 
 	op->ended = false;
-	op->sending = true;
-	if (unlikely(s->index >= runtime_ring_ios(w->rt)) ||
-	    unlikely(!start(w, s, op, &ticket)))
-		return -ENOSYS;
-
-	err = wait_park_io(w, op->deadline);
-	done = op_load(s);
-	if (unlikely(is_pending(done))) {
-		give_up(s, &ticket);
-		done = op_load(s);
+	if (kernel_io_pending(done)) {
+		give_up(s, ticket);
+		done = kernel_io_load(s);
 	}
 	op->sending = done >> 32 & OP_SENDING;
-	if (likely((int32_t)done >= 0))
-		return (int32_t)done;
 	if ((int32_t)done == -EACCES)
 		forbidden(runtime_self());
 	if ((int32_t)done == -ECANCELED && err) {
@@ -236,6 +174,31 @@ ssize_t kernel_io(struct worker *w, struct io_op *op)
 		return err;
 	}
 	return (int32_t)done;
+}
+
+/* A deadline needs a wait that is open: it may come before the actor is parked. */
+static noinline void wait_timed(struct worker *w, struct slot *s,
+				uint64_t deadline)
+{
+	slot_wait_begin(s, false);
+	worker_hand(w);
+	wait_park_io(w, deadline);
+}
+
+ssize_t kernel_io(struct worker *w, struct io_op *op)
+{
+	struct slot *s = w->current;
+	struct ticket ticket;
+
+	op->sending = true;
+	op->ended = false;
+	if (unlikely(!kernel_io_stage(w, s, op, &ticket)))
+		return -ENOSYS;
+	if (op->deadline > ROOST_MAX_DEADLINE)
+		worker_park_and_hand(w, s);
+	else
+		wait_timed(w, s, op->deadline);
+	return kernel_io_result(s, &ticket, op);
 }
 
 void kernel_file_remove(struct worker *w, uint32_t number, uint32_t file)
@@ -263,7 +226,7 @@ static noinline void wake_later(struct runtime *rt, struct slot *s,
 		atomic_thread_fence(memory_order_seq_cst);
 		/* Acquire: with the epoch of the next operation comes its word. */
 		now = atomic_load_explicit(&s->io_epoch, memory_order_acquire);
-		if (now == epoch || op_load(s) != done)
+		if (now == epoch || kernel_io_load(s) != done)
 			return;
 		epoch = now;
 		effect = slot_wake(s, generation, epoch);
@@ -272,43 +235,40 @@ static noinline void wake_later(struct runtime *rt, struct slot *s,
 		worker_ready(rt, s, generation);
 }
 
-bool kernel_io_complete(struct worker *w, const struct roost_cqe *cqe,
-			struct runq_batch *ready)
+noinline void kernel_io_wake(struct runtime *rt, struct slot *s,
+			     uint32_t generation, uint32_t epoch, uint64_t done,
+			     struct runq_batch *ready)
 {
-	uint32_t index = roost_op_index(cqe->user_data);
-	uint32_t sequence = roost_op_sequence(cqe->user_data);
-	struct runtime *rt = w->rt;
-	uint32_t generation, epoch;
-	enum slot_effect effect;
-	uint64_t pending, done;
-	struct slot *s;
+	enum slot_effect effect = slot_wake(s, generation, epoch);
 
-	if (unlikely(index >= rt->config.max_actors))
-		return false;
-	s = &rt->slots[index];
-	pending = (uint64_t)sequence << 32;
-	if (unlikely(op_load(s) != pending || !is_pending(pending)))
-		return false;
-	/* The tenant cannot end before it has seen the completion. */
-	generation = slot_word_generation(slot_load(s));
-	epoch = atomic_load_explicit(&s->io_epoch, memory_order_relaxed);
+	if (effect == SLOT_MADE_READY)
+		runq_batch_add(rt, ready, s);
+	else if (effect == SLOT_NO_EFFECT)
+		wake_later(rt, s, generation, epoch, done);
+}
+
+noinline bool kernel_io_complete_slow(struct worker *w, struct slot *s,
+				      const struct roost_cqe *cqe,
+				      struct runq_batch *ready)
+{
+	uint32_t sequence = roost_op_sequence(cqe->user_data);
+	uint64_t pending = (uint64_t)sequence << 32;
+	uint32_t generation = slot_word_generation(slot_load(s));
+	uint32_t epoch = atomic_load_explicit(&s->io_epoch,
+					      memory_order_relaxed);
+	uint64_t done;
 
 	sequence ^= OP_PENDING;
 	if (cqe->flags & ROOST_CQE_SEND)
 		sequence |= OP_SENDING;
 	done = (uint64_t)sequence << 32 | (uint32_t)cqe->res;
-	/* Release, pairs with op_load(). */
-	if (likely(cqe->res != -ECANCELED && cqe->res != -ESTALE))
+	/* Release, pairs with kernel_io_load(). */
+	if (cqe->res != -ECANCELED && cqe->res != -ESTALE)
 		atomic_store_explicit(&s->io, done, memory_order_release);
 	else if (!atomic_compare_exchange_strong_explicit(&s->io, &pending, done,
 							  memory_order_release,
 							  memory_order_relaxed))
 		return false;
-
-	effect = slot_wake(s, generation, epoch);
-	if (likely(effect == SLOT_MADE_READY))
-		runq_batch_add(rt->runq, ready, s);
-	else if (effect == SLOT_NO_EFFECT)
-		wake_later(rt, s, generation, epoch, done);
+	kernel_io_wake(w->rt, s, generation, epoch, done, ready);
 	return true;
 }

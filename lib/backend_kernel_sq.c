@@ -166,8 +166,6 @@ void kring_flush_due(struct worker *w)
 			return;
 		}
 	}
-	if (!runq_length(rt->runq))
-		return;
 	if (too_old(r, ready || r->ios_staged) || staged > KRING_SQ_ENTRIES / 2 ||
 	    last_for_idle(rt) ||
 	    (r->pending_min != ROOST_NO_DEADLINE &&

@@ -116,6 +116,8 @@ static void arm(struct worker *w, struct wtimer *t, uint64_t wanted)
 	};
 	kring_note_deadline(r, wanted);
 	kring_publish(r);
+	/* It may be close: see kring_flush_due(), before the next resume. */
+	w->spare = 0;
 	unlock(t, wanted);
 	stat_add(&w->stats.timers_armed, 1);
 }

@@ -2,8 +2,8 @@
 /*
  * ctx.h - contexts: a stack pointer, and what sanitizers must be told.
  *
- * A switch keeps the callee-saved registers and the floating point control
- * words of each side.  errno is not part of it.
+ * A switch keeps what a call keeps: what else is in registers is saved by who
+ * switches.  The floating point control words are part of it, errno is not.
  */
 #ifndef ROOST_LIB_CTX_H
 #define ROOST_LIB_CTX_H
@@ -12,8 +12,21 @@
 
 #include "compiler.h"
 
+#if !defined(__x86_64__)
+#error "this architecture has no context switch yet"
+#endif
+#include "arch/x86_64/jump.h"
+
+#ifdef ROOST_ASAN
+#include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef ROOST_TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
+
 struct ctx {
-	void *sp;
+	struct ctx_words words;
+	ctx_modes modes;
 #ifdef ROOST_ASAN
 	void *fake;
 	const void *low;
@@ -41,7 +54,7 @@ void ctx_make(struct ctx *c, void *low, size_t size, void (*entry)(void *),
 /** ctx_switch() - go on at @to; returns when somebody switches to @from */
 void ctx_switch(struct ctx *from, struct ctx *to);
 
-/** ctx_leave() - go on at @to for good; @from is never run again */
+/** ctx_leave() - ctx_to_thread() for good; @from is never run again */
 void ctx_leave(struct ctx *from, struct ctx *to) __attribute__((noreturn));
 
 /** ctx_entered() - first thing that a new context does */
@@ -49,5 +62,70 @@ void ctx_entered(struct ctx *self);
 
 /** ctx_destroy() - after ctx_leave(), or for what never ran */
 void ctx_destroy(struct ctx *c);
+
+static inline void ctx_before_switch(struct ctx *from, struct ctx *to, bool last)
+{
+	(void)from;
+	(void)to;
+	(void)last;
+#ifdef ROOST_ASAN
+	__sanitizer_start_switch_fiber(last ? NULL : &from->fake, to->low,
+				       to->size);
+#endif
+#ifdef ROOST_TSAN
+	__tsan_switch_to_fiber(to->fiber, 0);
+#endif
+}
+
+static inline void ctx_after_switch(struct ctx *self)
+{
+	(void)self;
+#ifdef ROOST_ASAN
+	__sanitizer_finish_switch_fiber(self->fake, NULL, NULL);
+#endif
+}
+
+/*
+ * The two halves of ctx_switch() between an actor and its thread's scheduler,
+ * which has no use for floating point and works in whatever modes the actor has
+ * left.  Inlined, so: whoever uses them must not keep the address of anything of
+ * its thread over them; worker_self() and errno_cell.h see to that.
+ */
+
+/** ctx_to_thread() - from an actor to the scheduler */
+static inline __attribute__((always_inline)) void
+ctx_to_thread(struct ctx *actor, struct ctx *thread)
+{
+	actor->modes = ctx_modes_save();
+	ctx_before_switch(actor, thread, false);
+	ctx_jump(&actor->words, &thread->words);
+	ctx_after_switch(actor);
+}
+
+/*
+ * ctx_to_actor() - from the scheduler to an actor, until one comes back
+ * @loaded:	the thread's modes now; afterwards those of who has come back
+ */
+static inline __attribute__((always_inline)) void
+ctx_to_actor(struct ctx *thread, struct ctx *actor, ctx_modes loaded)
+{
+	if (unlikely(ctx_modes_differ(loaded, actor->modes)))
+		ctx_modes_load(actor->modes);
+	ctx_before_switch(thread, actor, false);
+	ctx_jump(&thread->words, &actor->words);
+	ctx_after_switch(thread);
+}
+
+/** ctx_switch_here() - ctx_switch(), inlined like them */
+static inline __attribute__((always_inline)) void
+ctx_switch_here(struct ctx *from, struct ctx *to)
+{
+	from->modes = ctx_modes_save();
+	if (unlikely(ctx_modes_differ(from->modes, to->modes)))
+		ctx_modes_load(to->modes);
+	ctx_before_switch(from, to, false);
+	ctx_jump(&from->words, &to->words);
+	ctx_after_switch(from);
+}
 
 #endif /* ROOST_LIB_CTX_H */

@@ -151,7 +151,7 @@ static ssize_t last_try(struct fd *f, uint32_t kind, const struct io *io)
 static bool try_first(struct worker *w, struct fd *f, const struct io *io)
 {
 	if (io->out)
-		return !runq_length(w->rt->runq);
+		return !worker_queued(w);
 	return atomic_load_explicit(&f->filled, memory_order_relaxed);
 }
 

@@ -9,9 +9,11 @@
 
 #include <roost/io.h>
 
+#include "backend_kernel_io.h"
 #include "fd.h"
 #include "io_core.h"
 #include "runtime.h"
+#include "suspend.h"
 
 static noinline uint64_t begin_ring(const struct runtime *rt, struct fd *f,
 				    uint64_t ring)
@@ -23,86 +25,178 @@ static noinline uint64_t begin_ring(const struct runtime *rt, struct fd *f,
 	return fd_ring_begin(f);
 }
 
-/* Into the ring with it, if that is possible as it is. */
-static ssize_t in_one(struct worker *w, struct fd *f, uint64_t ring,
-		      const char *out, size_t out_len, size_t *done, void *in,
-		      size_t in_len, int flags, uint64_t *deadline)
-{
-	struct io_op op = {
-		.kind = IO_SEND_RECV,
-		.fd = f->number,
-		.file = fd_ring_file(ring),
-		.flags = flags,
-		.buf = out,
-		.in = in,
-		.len = (uint32_t)out_len,
-		.in_len = (uint32_t)in_len,
-		.deadline = *deadline,
-	};
-	ssize_t n;
+/**
+ * struct call - what is to be done
+ * @f:		with which descriptor
+ * @ring:	its ring word
+ * @out:	what to send
+ * @in:		where to receive
+ * @out_len:	bytes there
+ * @in_len:	room there
+ * @flags:	MSG_* bits
+ * @deadline:	absolute
+ */
+struct call {
+	struct fd *f;
+	uint64_t ring;
+	const char *out;
+	void *in;
+	size_t out_len;
+	size_t in_len;
+	int flags;
+	uint64_t deadline;
+};
 
-	/* Also: neither of them is 0. */
-	if (out_len - 1 >= IO_MAX_BYTES || in_len - 1 >= IO_MAX_BYTES ||
-	    !*deadline || flags & MSG_DONTWAIT)
+static inline struct io_op operation(const struct call *c)
+{
+	return (struct io_op){
+		.kind = IO_SEND_RECV,
+		.fd = c->f->number,
+		.file = fd_ring_file(c->ring),
+		.flags = c->flags,
+		.buf = c->out,
+		.in = c->in,
+		.len = (uint32_t)c->out_len,
+		.in_len = (uint32_t)c->in_len,
+		.deadline = c->deadline,
+		.sending = true,
+	};
+}
+
+/* Both lengths may be done in one, and neither is 0. */
+static inline bool lengths_fit(const struct call *c)
+{
+	return c->out_len - 1 < IO_MAX_BYTES && c->in_len - 1 < IO_MAX_BYTES;
+}
+
+/* Into the ring with it, if that is possible as it is. */
+static ssize_t in_one(struct worker *w, struct call *c, size_t *done)
+{
+	struct io_op op = operation(c);
+
+	if (!lengths_fit(c) || !c->deadline || c->flags & MSG_DONTWAIT)
 		return -EAGAIN;
-	n = io_ring_op(w, &op);
-	if (likely(n > 0 && !op.sending)) {
-		*done = out_len;
-		io_ring_note(f, n, in_len);
-		return n;
-	}
-	return io_ring_send_recv(f, ring, &op, n, done, deadline);
+	return io_ring_send_recv(c->f, c->ring, &op, io_ring_op(w, &op), done,
+				 &c->deadline);
 }
 
 /*
- * One after the other.  *@done of @out_len bytes are sent already, and more with
- * each step.
+ * One after the other.  *@done of the bytes are sent already, and more with each
+ * step.
  */
-static ssize_t in_steps(struct fd *f, uint64_t ring, const char *out,
-			size_t out_len, size_t *done, void *in, size_t in_len,
-			int flags, uint64_t deadline)
+static ssize_t in_steps(struct call *c, size_t *done)
 {
 	ssize_t n;
 
-	while (*done < out_len) {
+	while (*done < c->out_len) {
 		/* What is left is not for the number's next file. */
-		if (!fd_ring_same_file(f, ring))
+		if (!fd_ring_same_file(c->f, c->ring))
 			return -ECANCELED;
-		n = io_flags(f, (void *)(out + *done), out_len - *done, flags,
-			     true, deadline);
+		n = io_flags(c->f, (void *)(c->out + *done), c->out_len - *done,
+			     c->flags, true, c->deadline);
 		if (n < 0)
 			return n;
 		*done += (size_t)n;
 	}
-	return io_flags(f, in, in_len, flags & MSG_DONTWAIT, false, deadline);
+	return io_flags(c->f, c->in, c->in_len, c->flags & MSG_DONTWAIT, false,
+			c->deadline);
 }
 
+/* All but the straight way. */
+static noinline ssize_t send_recv(struct worker *w, int fd, struct call *c,
+				  size_t *sent)
+{
+	size_t done = 0;
+	ssize_t n = io_enter_on(w, fd, &c->f);
+
+	if (!n && c->flags & ~(IO_SENDING | MSG_DONTWAIT))
+		n = -EINVAL;
+	if (n)
+		goto out;
+	c->ring = fd_ring_load(c->f);
+	n = -EAGAIN;
+	if (!fd_ring_is_on(c->ring))
+		c->ring = begin_ring(w->rt, c->f, c->ring);
+	if (fd_ring_is_on(c->ring))
+		n = in_one(w, c, &done);
+	if (n == -EAGAIN)
+		n = in_steps(c, &done);
+out:
+	if (sent)
+		*sent = done;
+	return n;
+}
+
+/* It went into the ring, and did not come back as it should. */
+static noinline ssize_t not_straight(struct slot *s, struct call *c,
+				     const struct ticket *ticket, size_t *sent)
+{
+	struct io_op op = operation(c);
+	size_t done = 0;
+	ssize_t n = kernel_io_result(s, ticket, &op);
+
+	n = io_ring_send_recv(c->f, c->ring, &op, n, &done, &c->deadline);
+	if (n == -EAGAIN)
+		n = in_steps(c, &done);
+	if (sent)
+		*sent = done;
+	return n;
+}
+
+/* Does it go straight through, as far as can be seen before? */
+static inline bool is_straight(const struct call *c)
+{
+	return likely(fd_ring_is_on(c->ring)) && likely(lengths_fit(c)) &&
+	       likely(c->deadline > ROOST_MAX_DEADLINE) &&
+	       likely(!(c->flags & ~IO_SENDING));
+}
+
+/*
+ * The straight way is what kernel_io() does, without calls and with nothing in
+ * memory that is not needed after the switch: who has a ring is that backend.
+ */
 ssize_t roost_send_recv(int fd, const void *out, size_t out_len, void *in,
 			size_t in_len, int flags, uint64_t deadline,
 			size_t *sent)
 {
 	struct worker *w = worker_self();
-	size_t done = 0;
-	struct fd *f;
-	ssize_t n = io_enter_on(w, fd, &f);
-	uint64_t ring;
+	struct ticket ticket;
+	struct call c;
+	struct io_op op;
+	uint64_t result;
+	struct slot *s;
 
-	if (!n && flags & ~(IO_SENDING | MSG_DONTWAIT))
-		n = -EINVAL;
-	if (n)
-		goto out;
-	ring = fd_ring_load(f);
-	n = -EAGAIN;
-	if (unlikely(!fd_ring_is_on(ring)))
-		ring = begin_ring(w->rt, f, ring);
-	if (likely(fd_ring_is_on(ring)))
-		n = in_one(w, f, ring, out, out_len, &done, in, in_len, flags,
-			   &deadline);
-	if (n == -EAGAIN)
-		n = in_steps(f, ring, out, out_len, &done, in, in_len, flags,
-			     deadline);
-out:
+	/* One by one: nothing is set to 0 first. */
+	c.out = out;
+	c.in = in;
+	c.out_len = out_len;
+	c.in_len = in_len;
+	c.flags = flags;
+	c.deadline = deadline;
+	if (unlikely(!w || !w->current))
+		goto other;
+	s = w->current;
+	c.f = fd_find(w->rt->fds, (unsigned int)fd);
+	if (unlikely(slot_load(s) & SLOT_STOP) || unlikely(!c.f))
+		goto other;
+	c.ring = fd_ring_load(c.f);
+	if (!is_straight(&c))
+		goto other;
+	op = operation(&c);
+	if (unlikely(!kernel_io_stage(w, s, &op, &ticket)))
+		goto other;
+	stat_add(&w->stats.ring_ios, 1);
+	worker_park_and_hand(w, s);
+
+	/* Perhaps another thread from here on: @w is not ours any more. */
+	result = kernel_io_load(s);
+	if (unlikely(!kernel_io_went_well(result) || !(uint32_t)result))
+		return not_straight(s, &c, &ticket, sent);
+	io_ring_note(c.f, (uint32_t)result, in_len);
 	if (sent)
-		*sent = done;
-	return n;
+		*sent = out_len;
+	return (uint32_t)result;
+
+other:
+	return send_recv(w, fd, &c, sent);
 }

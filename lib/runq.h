@@ -15,6 +15,7 @@
 #ifndef ROOST_LIB_RUNQ_H
 #define ROOST_LIB_RUNQ_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include <roost/types.h>
@@ -31,7 +32,8 @@ void runq_destroy(struct runq *q);
 void runq_push(struct runq *q, roost_pid pid);
 
 /**
- * struct runq_batch - slots to be pushed together, in this order
+ * struct runq_batch - slots to be pushed, or taken out, together, in this order:
+ * chained by their index in slot->next
  * @first:	index of the first
  * @last:	index of the last
  * @count:	how many; 0: the others mean nothing
@@ -44,16 +46,25 @@ struct runq_batch {
 	uint32_t count;
 };
 
-/** runq_batch_add() - append a slot, which is in state Queued */
-void runq_batch_add(struct runq *q, struct runq_batch *batch, struct slot *s);
-
 /** runq_push_batch() - runq_push() for each of them; @batch is empty then */
 void runq_push_batch(struct runq *q, struct runq_batch *batch);
+
+/** runq_pop_all() - take all, in this order; @batch may be empty then */
+void runq_pop_all(struct runq *q, struct runq_batch *batch);
 
 /** runq_pop() - take the first.  Return: ROOST_PID_NONE if it is empty */
 roost_pid runq_pop(struct runq *q);
 
+/* What each kind begins with. */
+struct runq_head {
+	_Atomic uint32_t length;
+};
+
 /** runq_length() - how many, relaxed */
-uint32_t runq_length(const struct runq *q);
+static inline uint32_t runq_length(const struct runq *q)
+{
+	return atomic_load_explicit(&((const struct runq_head *)q)->length,
+				    memory_order_relaxed);
+}
 
 #endif /* ROOST_LIB_RUNQ_H */

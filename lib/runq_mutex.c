@@ -26,15 +26,15 @@
 
 /**
  * struct runq - the queue
+ * @common:	its length is written under @lock, read by anybody
  * @lock:	guards @head, @tail and the slots' next
- * @length:	written under @lock, read by anybody
  * @head:	index of the first slot, NOBODY if empty
  * @tail:	index of the last slot, if not empty
  * @rt:		constant
  */
 struct runq {
+	struct runq_head common;
 	struct spin lock;
-	_Atomic uint32_t length;
 	uint32_t head;
 	uint32_t tail;
 	struct runtime *rt;
@@ -47,7 +47,7 @@ struct runq *runq_create(struct runtime *rt)
 	if (!q)
 		return NULL;
 	spin_init(&q->lock);
-	atomic_init(&q->length, 0);
+	atomic_init(&q->common.length, 0);
 	q->head = NOBODY;
 	q->rt = rt;
 	return q;
@@ -60,9 +60,8 @@ void runq_destroy(struct runq *q)
 
 static void length_add(struct runq *q, int n)
 {
-	uint32_t v = atomic_load_explicit(&q->length, memory_order_relaxed);
-
-	atomic_store_explicit(&q->length, v + n, memory_order_relaxed);
+	atomic_store_explicit(&q->common.length, runq_length(q) + n,
+			      memory_order_relaxed);
 }
 
 #ifdef ROOST_DEBUG
@@ -89,15 +88,6 @@ void runq_push(struct runq *q, roost_pid pid)
 	q->tail = s->index;
 	length_add(q, 1);
 	spin_unlock(&q->lock);
-}
-
-void runq_batch_add(struct runq *q, struct runq_batch *batch, struct slot *s)
-{
-	if (batch->count++)
-		q->rt->slots[batch->last].next = s->index;
-	else
-		batch->first = s->index;
-	batch->last = s->index;
 }
 
 void runq_push_batch(struct runq *q, struct runq_batch *batch)
@@ -143,7 +133,20 @@ roost_pid runq_pop(struct runq *q)
 	return runtime_pid(q->rt, s, slot_word_generation(slot_load(s)));
 }
 
-uint32_t runq_length(const struct runq *q)
+void runq_pop_all(struct runq *q, struct runq_batch *batch)
 {
-	return atomic_load_explicit(&q->length, memory_order_relaxed);
+	spin_lock(&q->lock);
+	batch->first = q->head;
+	batch->last = q->tail;
+	batch->count = runq_length(q);
+	q->head = NOBODY;
+	length_add(q, -(int)batch->count);
+	spin_unlock(&q->lock);
+#ifdef ROOST_DEBUG
+	uint32_t i, at = batch->first;
+
+	for (i = 0; i < batch->count; i++, at = q->rt->slots[at].next)
+		atomic_store_explicit(&q->rt->slots[at].queued, 0,
+				      memory_order_relaxed);
+#endif
 }

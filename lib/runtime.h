@@ -121,6 +121,23 @@ static inline uint32_t runtime_ring_ios(const struct runtime *rt)
 	return atomic_load_explicit(&rt->ring_ios, memory_order_relaxed);
 }
 
+/** runq_batch_add() - append a slot, which is in state Queued */
+static inline void runq_batch_add(struct runtime *rt, struct runq_batch *batch,
+				  struct slot *s)
+{
+	if (batch->count++)
+		rt->slots[batch->last].next = s->index;
+	else
+		batch->first = s->index;
+	batch->last = s->index;
+}
+
+/** worker_queued() - actors that are ready to run on @w; those of all, relaxed */
+static inline uint32_t worker_queued(const struct worker *w)
+{
+	return w->own.count + runq_length(w->rt->runq);
+}
+
 /** runtime_self() - the runtime of the calling actor or worker, or NULL */
 struct runtime *runtime_self(void);
 

@@ -13,6 +13,9 @@
 _Static_assert(sizeof(struct slot) % 128 == 0, "slots share no cache line");
 _Static_assert(offsetof(struct slot, stack) % CACHELINE == 0,
 	       "the hot fields stand apart");
+#if !defined(ROOST_ASAN) && !defined(ROOST_TSAN)
+_Static_assert(offsetof(struct slot, stack) == CACHELINE, "in one cache line");
+#endif
 
 static const char *const state_names[] = {
 	[SLOT_VACANT] = "Vacant",

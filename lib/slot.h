@@ -18,6 +18,7 @@
  *	Running, RunningNotified -slot_yield-> Queued
  *	Running -slot_park->	Parked
  *	RunningNotified -slot_park-> Queued		at once, S0-19
+ *	Running, RunningNotified -slot_park_wait-> Parked; Queued if stopped
  *	Parked  -slot_wake, slot_unpark, slot_stop-> Queued
  *	Running -slot_wake, slot_unpark, slot_stop-> RunningNotified	while a
  *							wait is open
@@ -96,9 +97,9 @@ enum slot_effect {
  * @io_epoch:	the wait for the operation in @io
  * @ctx:	saved context; the worker that runs it
  * @epoch:	of the wait it is in; the actor
+ * @stack:	its stack, from spawn to its end
  * @fn:		what it runs, NULL once started
  * @arg:	for @fn
- * @stack:	its stack, from spawn to its end
  * @lock:	lifecycle lock: guards @handles, @joiners, Done
  * @handles:	how many may still ask for its end; the last reclaims the slot
  * @joiners:	struct joiner list
@@ -116,11 +117,11 @@ struct slot {
 	_Atomic uint32_t io_epoch;
 	int error;
 	struct ctx ctx;
-	roost_fn fn;
-	void *arg;
 
 	/* What its birth and its end touch, and timers. */
 	struct stack stack ____cacheline_aligned;
+	roost_fn fn;
+	void *arg;
 	struct spin lock;
 	uint32_t handles;
 	struct list_head joiners;
@@ -207,6 +208,18 @@ static inline bool slot_claim(struct slot *s, uint32_t generation)
 	return true;
 }
 
+/** slot_claim_queued() - the same for who knows that it is the same tenant */
+static inline bool slot_claim_queued(struct slot *s)
+{
+	uint64_t word = slot_load(s);
+
+	do {
+		if (slot_word_state(word) != SLOT_QUEUED)
+			return false;
+	} while (!slot_replace(s, &word, word + SLOT_RUNNING - SLOT_QUEUED));
+	return true;
+}
+
 /*
  * slot_yield() - Running to Queued
  *
@@ -252,6 +265,37 @@ static inline bool slot_park(struct slot *s, bool endless)
 		}
 	} while (!slot_replace(s, &word, new));
 	return slot_word_state(new) == SLOT_PARKED;
+}
+
+/*
+ * slot_park_wait() - slot_wait_begin() and slot_park() in one, for an actor that
+ * has set @s->epoch to slot_next_epoch() and not yet told anybody of its wait
+ *
+ * Return: as slot_park(); false if it was stopped before: the wait is over then.
+ */
+static inline bool slot_park_wait(struct slot *s)
+{
+	uint64_t word = slot_load(s);
+	uint64_t new;
+
+	do {
+		if (slot_word_state(word) != SLOT_RUNNING &&
+		    slot_word_state(word) != SLOT_NOTIFIED)
+			slot_illegal(s, word, SLOT_PARKED);
+		if (unlikely(word & SLOT_STOP))
+			new = slot_with_state(slot_with_wait_over(word, 1 + SLOT_STOPPED),
+					      SLOT_QUEUED);
+		else
+			new = slot_with_state(slot_with_wait_over(word, 1),
+					      SLOT_PARKED) | SLOT_WAITING;
+	} while (!slot_replace(s, &word, new));
+	return slot_word_state(new) == SLOT_PARKED;
+}
+
+/** slot_next_epoch() - that of the running actor's next wait */
+static inline uint32_t slot_next_epoch(const struct slot *s)
+{
+	return (slot_word_epoch(slot_load(s)) + 1) & SLOT_EPOCH_MASK;
 }
 
 /* The end: see the table.  Holding @s->lock. */

@@ -8,6 +8,10 @@
  * become visible as Queued or Parked, so no other worker can run on a stack
  * that is still in use (S0-26).
  *
+ * With one worker alone there is no other: it takes the whole run queue at a time
+ * (@own), and an actor that waits for I/O parks itself and goes on at the next one
+ * (suspend.h).  Every few resumes it comes by here, for completions.
+ *
  * What the scheduler itself pushes (a yield, wakes by expiries and by deaths)
  * wakes nobody directly: its next step is a pop, and who pops while more is
  * queued wakes a sibling (P4).  Everybody else who pushes wakes (S1-07).
@@ -21,6 +25,7 @@
 #include "inject.h"
 #include "log.h"
 #include "runtime.h"
+#include "suspend.h"
 #include "sweep.h"
 
 static _Thread_local struct worker *current_worker;
@@ -52,19 +57,21 @@ struct runtime *runtime_self(void)
 	return w ? w->rt : NULL;
 }
 
-void worker_suspend_on(struct worker *w, enum intent intent)
+noinline void worker_suspend_cxx(struct worker *w, enum intent intent)
 {
+	struct slot *s = w->current;
 	struct cxx_globals exceptions;
 
 	w->intent = intent;
-	if (likely(!cxx_globals_exist())) {
-		ctx_switch(&w->current->ctx, &w->ctx);
-		return;
-	}
 	cxx_globals_take(&exceptions);
-	ctx_switch(&w->current->ctx, &w->ctx);
+	ctx_to_thread(&s->ctx, &w->ctx);
 	/* Perhaps another thread from here on: @w is not ours any more. */
 	cxx_globals_give(&exceptions);
+}
+
+noinline void worker_suspend_on(struct worker *w, enum intent intent)
+{
+	worker_suspend_here(w, w->current, intent);
 }
 
 void worker_suspend(enum intent intent)
@@ -105,12 +112,30 @@ static void requeue(struct worker *w, struct slot *s)
 	runq_push(w->rt->runq, runtime_pid(w->rt, s, generation));
 }
 
+/*
+ * What is handed over can only be completed after that, so the wait is opened and
+ * slept on in one step.
+ */
+static inline void park_and_hand(struct worker *w, struct slot *s)
+{
+	bool parked = slot_park_wait(s);
+
+	inject_delay();
+	worker_hand(w);
+	if (unlikely(!parked))
+		requeue(w, s);
+}
+
 /* Scheduler context: what @s asked for when it left. */
-static void carry_out(struct worker *w, struct slot *s)
+static inline void carry_out(struct worker *w, struct slot *s)
 {
 	enum intent intent = w->intent;
 
 	inject_delay();
+	if (likely(intent == INTENT_PARK_AND_HAND)) {
+		park_and_hand(w, s);
+		return;
+	}
 	switch (intent) {
 	case INTENT_YIELD:
 		slot_yield(s);
@@ -124,18 +149,24 @@ static void carry_out(struct worker *w, struct slot *s)
 	case INTENT_EXIT:
 		actor_bury(w, s);
 		break;
+	case INTENT_PARK_AND_HAND:
+		break;
 	}
 }
 
 /* Its errno goes where it goes, like all that it leaves on its stack. */
-static void run(struct worker *w, struct slot *s)
+static inline struct slot *run(struct worker *w, struct slot *s)
 {
 	*w->error = s->error;
-	ctx_switch(&w->ctx, &s->ctx);
+	ctx_to_actor(&w->ctx, &s->ctx, w->modes);
+	/* Others may have run since, each after the one before. */
+	s = w->current;
+	w->modes = s->ctx.modes;
 	s->error = *w->error;
+	return s;
 }
 
-static void resume(struct worker *w, struct slot *s)
+static inline void resume(struct worker *w, struct slot *s)
 {
 	stat_add(&w->stats.resumes, 1);
 	w->current = s;
@@ -143,18 +174,42 @@ static void resume(struct worker *w, struct slot *s)
 	if (actor_stillborn(s))
 		w->intent = INTENT_EXIT;
 	else
-		run(w, s);
+		s = run(w, s);
 	w->current = NULL;
 	carry_out(w, s);
 }
 
+/*
+ * The same with one worker alone, where nobody else takes anything: the whole
+ * queue at a time, without its lock for each.
+ */
+static inline struct slot *take_own(struct worker *w)
+{
+	struct runtime *rt = w->rt;
+	struct slot *s;
+
+	do {
+		if (!w->own.count) {
+			if (!runq_length(rt->runq))
+				return NULL;
+			runq_pop_all(rt->runq, &w->own);
+			if (!w->own.count)
+				return NULL;
+		}
+		s = worker_pop_own(w);
+	} while (!slot_claim_queued(s));
+	return s;
+}
+
 /* The next actor to run, claimed, or NULL. */
-static struct slot *take(struct worker *w)
+static inline struct slot *take(struct worker *w)
 {
 	struct runtime *rt = w->rt;
 	struct slot *s;
 	roost_pid pid;
 
+	if (rt->nr_workers == 1)
+		return take_own(w);
 	for (;;) {
 		pid = runq_pop(rt->runq);
 		if (pid == ROOST_PID_NONE)
@@ -207,8 +262,13 @@ void worker_loop(struct worker *w)
 	set_current_worker(w);
 	w->error = errno_place();
 	ctx_init_thread(&w->ctx);
+	w->modes = w->ctx.modes;
 	for (;;) {
-		rt->backend->collect(w, false);
+		/* Not so often while there is a queue anyway. */
+		if (w->spare && worker_queued(w) > 1)
+			w->spare--;
+		else
+			rt->backend->collect(w, false);
 		s = take(w);
 		if (s) {
 			if (rt->backend->busy)
@@ -220,5 +280,7 @@ void worker_loop(struct worker *w)
 			go_idle(w);
 		}
 	}
+	if (ctx_modes_differ(w->modes, w->ctx.modes))
+		ctx_modes_load(w->ctx.modes);
 	set_current_worker(NULL);
 }

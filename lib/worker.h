@@ -15,6 +15,7 @@
 
 #include "compiler.h"
 #include "ctx.h"
+#include "runq.h"
 
 struct runtime;
 struct slot;
@@ -24,6 +25,7 @@ enum intent {
 	INTENT_YIELD,		/* the default of each resume (S0-45) */
 	INTENT_PARK,
 	INTENT_PARK_ENDLESS,
+	INTENT_PARK_AND_HAND,	/* open a wait, park, then publish @hand */
 	INTENT_EXIT,
 };
 
@@ -65,7 +67,13 @@ static inline void stat_add(_Atomic uint64_t *counter, uint64_t n)
  * @current:	the actor that runs, NULL in scheduler context
  * @intent:	what @current asked for
  * @error:	where its thread has errno
+ * @hand:	for INTENT_PARK_AND_HAND: stored to @hand_to once the actor is parked
+ * @hand_to:	constant, the backend's
+ * @own:	with one worker alone: taken from the run queue, to run next
+ * @spare:	resumes before which collect() need not be called, as long as more
+ *		than one actor is ready; the backend's
  * @ctx:	the scheduler's context while an actor runs
+ * @modes:	floating point modes of the thread while it is in there
  * @stats:	counters
  */
 struct worker {
@@ -79,7 +87,12 @@ struct worker {
 	struct slot *current ____cacheline_aligned;
 	enum intent intent;
 	int *error;
+	uint32_t hand;
+	uint32_t spare;
+	_Atomic uint32_t *hand_to;
+	struct runq_batch own;
 	struct ctx ctx;
+	ctx_modes modes;
 
 	struct worker_stats stats ____cacheline_aligned;
 } __attribute__((aligned(128)));
@@ -100,6 +113,14 @@ void worker_suspend(enum intent intent);
 
 /** worker_suspend_on() - the same where @w is known to be worker_self() */
 void worker_suspend_on(struct worker *w, enum intent intent);
+
+/** worker_hand() - publish what is staged with @w->hand */
+static inline void worker_hand(struct worker *w)
+{
+	/* Release: the operation, its wait, and the actor's saved context; pairs
+	 * with the kernel's acquire. */
+	atomic_store_explicit(w->hand_to, w->hand, memory_order_release);
+}
 
 /** worker_exit_actor() - the calling actor is over; never returns */
 void worker_exit_actor(void) __attribute__((noreturn));

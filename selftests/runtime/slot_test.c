@@ -41,6 +41,7 @@ static uint32_t epoch_of(const struct slot *s)
 static void do_install(struct slot *s) { slot_install(s); }
 static void do_yield(struct slot *s) { slot_yield(s); }
 static void do_park(struct slot *s) { slot_park(s, false); }
+static void do_park_wait(struct slot *s) { slot_park_wait(s); }
 static void do_finish(struct slot *s) { slot_finish(s); }
 static void do_reclaim(struct slot *s) { slot_reclaim(s); }
 static void do_begin(struct slot *s) { slot_wait_begin(s, false); }
@@ -59,6 +60,7 @@ static const struct edge {
 	{ "install", do_install, BIT_OF(SLOT_VACANT), SLOT_QUEUED, 0 },
 	{ "yield", do_yield, ON_CPU, SLOT_QUEUED, SLOT_QUEUED },
 	{ "park", do_park, ON_CPU, SLOT_PARKED, SLOT_QUEUED },
+	{ "park_wait", do_park_wait, ON_CPU, SLOT_PARKED, SLOT_PARKED },
 	{ "finish", do_finish, ON_CPU, SLOT_DONE, SLOT_DONE },
 	{ "reclaim", do_reclaim, BIT_OF(SLOT_DONE), SLOT_VACANT, 0 },
 	{ "begin", do_begin, ON_CPU, SLOT_RUNNING, SLOT_RUNNING },
@@ -134,6 +136,22 @@ ROOST_TEST(s0_16_claim_wants_state_and_generation)
 	}
 }
 
+ROOST_TEST(s0_16_claim_of_a_known_tenant_wants_the_state)
+{
+	struct slot s;
+	size_t i;
+
+	for (i = 0; i < 6; i++) {
+		bool want = all_states[i] == SLOT_QUEUED;
+
+		put(&s, all_states[i], EPOCH, SLOT_STOP);
+		CHECK_EQ(slot_claim_queued(&s), want);
+		CHECK_EQ(state_of(&s), want ? SLOT_RUNNING : all_states[i]);
+		CHECK_EQ(epoch_of(&s), EPOCH);
+		CHECK_EQ(slot_word_flags(slot_load(&s)), SLOT_STOP);
+	}
+}
+
 ROOST_TEST(s0_18_stale_generation_has_no_effect)
 {
 	uint64_t before;
@@ -183,6 +201,45 @@ ROOST_TEST(s0_22_a_wake_consumes_the_epoch)
 	CHECK_EQ(slot_wait_outcome(&s), SLOT_WOKEN);
 	CHECK(slot_claim(&s, GENERATION));
 	CHECK_EQ(slot_wake(&s, GENERATION, epoch), SLOT_NO_EFFECT);
+}
+
+/* A wait that is opened by its park: also where the epoch wraps. */
+ROOST_TEST(s0_22_a_wait_begun_by_its_park)
+{
+	static const uint32_t epochs[] = { 0, EPOCH, SLOT_EPOCH_MASK };
+	struct slot s;
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		put(&s, SLOT_RUNNING, epochs[i], SLOT_PERMIT);
+		s.epoch = slot_next_epoch(&s);
+		CHECK_EQ(s.epoch, (epochs[i] + 1) & SLOT_EPOCH_MASK);
+		CHECK(slot_park_wait(&s));
+		CHECK_EQ(slot_word_generation(slot_load(&s)), GENERATION);
+		CHECK_EQ(epoch_of(&s), s.epoch);
+		CHECK_EQ(slot_word_flags(slot_load(&s)),
+			 SLOT_WAITING | SLOT_PERMIT);
+		CHECK_EQ(slot_wait_outcome(&s), SLOT_NOT_ENDED);
+		CHECK_EQ(slot_wake(&s, GENERATION, epochs[i]), SLOT_NO_EFFECT);
+		CHECK_EQ(slot_wake(&s, GENERATION, s.epoch), SLOT_MADE_READY);
+		CHECK_EQ(slot_wait_outcome(&s), SLOT_WOKEN);
+	}
+}
+
+/* A stop of before the park is not slept over. */
+ROOST_TEST(s0_25_a_wait_begun_by_its_park_is_stopped_at_once)
+{
+	struct slot s;
+
+	put(&s, SLOT_RUNNING, EPOCH, 0);
+	s.epoch = slot_next_epoch(&s);
+	CHECK_EQ(slot_stop(&s, GENERATION), SLOT_MARKED);
+	CHECK(!slot_park_wait(&s));
+	CHECK_EQ(state_of(&s), SLOT_QUEUED);
+	CHECK_EQ(slot_wait_outcome(&s), SLOT_STOPPED);
+	CHECK_EQ(slot_wake(&s, GENERATION, s.epoch), SLOT_NO_EFFECT);
+	CHECK_EQ(slot_stop(&s, GENERATION), SLOT_MARKED);
+	CHECK_EQ(slot_wait_outcome(&s), SLOT_STOPPED);
 }
 
 ROOST_TEST(s0_19_wake_while_running_makes_the_park_return)

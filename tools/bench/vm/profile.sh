@@ -38,6 +38,7 @@ rm -rf "$out"
 mkdir -p "$out"
 {
 	tools/setup.sh bench
+	make lib
 	make kmod KVER="$kernel"
 	make -C tools/bench/vm "$server" client
 	gcc -O2 -shared -fPIC -o "$out/plugin.so" tools/bench/vm/profile_plugin.c
