@@ -162,7 +162,7 @@ TEST_F(map, not_inherited)
 	pid = fork();
 	if (!pid) {
 		signal(SIGSEGV, SIG_DFL);
-		__atomic_store_n(&self->d.control->idle[0], 1, __ATOMIC_RELAXED);
+		*(volatile char *)self->d.control->idle = 1;
 		_exit(0);
 	}
 	EXPECT_EQ(killed_by(pid), SIGSEGV);

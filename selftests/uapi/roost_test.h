@@ -274,26 +274,32 @@ static inline uint32_t sample(const struct dom *d)
 	return __atomic_load_n(&d->control->event, __ATOMIC_ACQUIRE);
 }
 
+/* The byte of the idle mask that has the bit: atomic in 32-bit processes, too. */
+static inline uint8_t *idle_byte(const struct dom *d, const struct wrk *w)
+{
+	return (uint8_t *)d->control->idle + w->params.index / 8;
+}
+
+static inline uint8_t idle_bit_of(const struct wrk *w)
+{
+	return (uint8_t)(1U << (w->params.index % 8));
+}
+
 static inline bool idle_bit(const struct dom *d, const struct wrk *w)
 {
-	uint64_t word = __atomic_load_n(&d->control->idle[w->params.index / 64],
-					__ATOMIC_ACQUIRE);
-
-	return word >> (w->params.index % 64) & 1;
+	return __atomic_load_n(idle_byte(d, w), __ATOMIC_ACQUIRE) &
+	       idle_bit_of(w);
 }
 
 static inline void set_idle(const struct dom *d, const struct wrk *w)
 {
-	__atomic_fetch_or(&d->control->idle[w->params.index / 64],
-			  1ULL << (w->params.index % 64), __ATOMIC_SEQ_CST);
+	__atomic_fetch_or(idle_byte(d, w), idle_bit_of(w), __ATOMIC_SEQ_CST);
 }
 
 static inline bool clear_idle(const struct dom *d, const struct wrk *w)
 {
-	uint64_t bit = 1ULL << (w->params.index % 64);
-
-	return __atomic_fetch_and(&d->control->idle[w->params.index / 64],
-				  ~bit, __ATOMIC_SEQ_CST) & bit;
+	return __atomic_fetch_and(idle_byte(d, w), (uint8_t)~idle_bit_of(w),
+				  __ATOMIC_SEQ_CST) & idle_bit_of(w);
 }
 
 /* Park with the sample @event; the idle bit was published before. */
