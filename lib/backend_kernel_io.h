@@ -129,7 +129,7 @@ static inline uint32_t woken_low(uint32_t epoch)
 	return (epoch + SLOT_WOKEN) << SLOT_EPOCH_SHIFT | SLOT_QUEUED;
 }
 
-/**
+/*
  * kernel_io_complete() - as kernel_timer_complete(), for an I/O operation
  *
  * Whom it makes ready it adds to @ready.

@@ -257,17 +257,20 @@ static void go_idle(struct worker *w)
 void worker_loop(struct worker *w)
 {
 	struct runtime *rt = w->rt;
-	struct slot *s;
+	struct slot *s = NULL;
 
 	set_current_worker(w);
 	w->error = errno_place();
 	ctx_init_thread(&w->ctx);
 	w->modes = w->ctx.modes;
 	for (;;) {
-		/* Not so often while there is a queue anyway. */
+		/*
+		 * Not so often while there is a queue anyway.  Alone with an empty
+		 * one after a resume: go_idle() looks.
+		 */
 		if (w->spare && worker_queued(w) > 1)
 			w->spare--;
-		else
+		else if (!s || rt->nr_workers > 1 || worker_queued(w))
 			rt->backend->collect(w, false);
 		s = take(w);
 		if (s) {
