@@ -266,6 +266,44 @@ TEST_F(tool, watch_in_json)
 	watch(_metadata, true);
 }
 
+/* It is stopped, and more happens than its socket can hold. */
+TEST_F(tool, watch_says_that_it_missed_something)
+{
+	char expected[64], line[256] = "";
+	struct dom d;
+	struct wrk w;
+	int p[2], i;
+	pid_t pid;
+	FILE *f;
+
+	ASSERT_EQ(dom_make(&d, 1, 1), 0);
+	ASSERT_EQ(wrk_make(&w, &d, 8, 8), 0);
+	ASSERT_EQ(pipe(p), 0);
+	pid = fork();
+	if (!pid) {
+		dup2(p[1], STDOUT_FILENO);
+		execl(ROOSTCTL, "roostctl", "watch", NULL);
+		_exit(127);
+	}
+	close(p[1]);
+	f = fdopen(p[0], "re");
+	ASSERT_NE(f, NULL);
+	snprintf(expected, sizeof(expected), "present domain %u ", id_of(&d));
+	expect_line(_metadata, f, expected);
+	ASSERT_EQ(kill(pid, SIGSTOP), 0);
+	ASSERT_EQ(waitpid(pid, NULL, WUNTRACED), pid);
+	for (i = 0; i < 2000; i++) {
+		ASSERT_EQ(attach(&w), 0);
+		ASSERT_EQ(detach(&w), 0);
+	}
+	ASSERT_EQ(kill(pid, SIGCONT), 0);
+	while (fgets(line, sizeof(line), f) && strcmp(line, "lost\n"))
+		;
+	EXPECT_STREQ(line, "lost\n");
+	kill(pid, SIGKILL);
+	fclose(f);
+}
+
 TEST_F(tool, limits)
 {
 	unsigned int timers;
