@@ -59,6 +59,7 @@
 
 #include "backend_kernel.h"
 #include "backend_kernel_io.h"
+#include "inject.h"
 #include "log.h"
 #include "suspend.h"
 #include "timer_want.h"
@@ -118,6 +119,7 @@ static void wait_for_completion(struct slot *s)
 				      memory_order_release);
 		/* (I): pairs with the one in wake_later(). */
 		atomic_thread_fence(memory_order_seq_cst);
+		inject_delay();
 		if (kernel_io_pending(kernel_io_load(s)))
 			wait_park_firmly();
 		else
@@ -128,6 +130,7 @@ static void wait_for_completion(struct slot *s)
 static void give_up(struct slot *s, const struct ticket *ticket)
 {
 	hand_over(ticket);
+	inject_delay();
 	if (!kernel_io_pending(kernel_io_load(s)))
 		return;
 	cancel(s);
@@ -269,6 +272,7 @@ noinline bool kernel_io_complete_slow(struct worker *w, struct slot *s,
 							  memory_order_release,
 							  memory_order_relaxed))
 		return false;
+	inject_delay();
 	kernel_io_wake(w->rt, s, generation, epoch, done, ready);
 	return true;
 }

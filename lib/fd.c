@@ -46,6 +46,7 @@
 #include <roost/types.h>
 
 #include "fd.h"
+#include "inject.h"
 #include "runtime.h"
 #include "worker.h"
 
@@ -172,6 +173,7 @@ void fd_ready_take(struct fd *f, uint64_t before, uint32_t events)
 {
 	uint64_t now = atomic_load_explicit(&f->ready, memory_order_relaxed);
 
+	inject_delay();
 	/*
 	 * Release keeps the attempt that justifies this before it.  If only
 	 * bits differ from @before, another direction was drained meanwhile.
@@ -287,6 +289,7 @@ static void deliver(struct runtime *rt, struct fd *f, uint64_t now,
 		}
 		spin_unlock(&f->lock);
 
+		inject_delay();
 		for (i = 0; i < n; i++)
 			wait_wake(rt, refs[i]);
 		if (n < FD_BATCH)
@@ -475,6 +478,7 @@ int fd_wait_ready(struct fd *f, uint32_t want, uint32_t more, uint64_t before,
 	};
 	int err;
 
+	inject_delay();
 	spin_lock(&f->lock);
 	w.since = atomic_load_explicit(&f->ready, memory_order_relaxed);
 	if (tick(w.since) != tick(before)) {
