@@ -211,12 +211,19 @@ void fd_ready_reset(struct fd *f)
 
 /* Files that I/O in the ring has made known to the backend */
 
-/* The number means another file from now on.  Under the lock. */
-static void next_file(struct fd *f, uint32_t flags)
+/* The number means another file from now on, or @same.  Under the lock. */
+static void next_file(struct fd *f, bool same)
 {
-	uint64_t file = fd_ring_file(fd_ring_load(f)) + 1;
+	uint64_t ring = fd_ring_load(f);
+	uint64_t file = fd_ring_file(ring) + 1;
+	uint32_t back = 0;
 
-	atomic_store_explicit(&f->ring, file << 32 | flags,
+	if (same) {
+		back = (uint32_t)ring & -FD_RING_SAME;
+		if (back != -FD_RING_SAME)
+			back += FD_RING_SAME;
+	}
+	atomic_store_explicit(&f->ring, file << 32 | back,
 			      memory_order_relaxed);
 	atomic_store_explicit(&f->filled, false, memory_order_relaxed);
 }
@@ -376,11 +383,11 @@ static void disarm(struct runtime *rt, struct fd *f)
  * staged to be let go, and the caller sees that it is handed over.  Others may
  * do so at once, and end operations: these find the number moved on already.
  */
-static bool let_go(struct runtime *rt, struct fd *f, uint32_t flags)
+static bool let_go(struct runtime *rt, struct fd *f, bool same)
 {
 	uint64_t ring = fd_ring_load(f);
 
-	next_file(f, flags);
+	next_file(f, same);
 	if (!(ring & FD_RING_ON))
 		return false;
 	rt->backend->file_remove(worker_self(), (uint32_t)f->number,
@@ -391,7 +398,7 @@ static bool let_go(struct runtime *rt, struct fd *f, uint32_t flags)
 /* All that the backend has of the file, in one hand-over. */
 static void disarm_and_let_go(struct runtime *rt, struct fd *f)
 {
-	bool staged = let_go(rt, f, 0);
+	bool staged = let_go(rt, f, false);
 
 	if (f->armed)
 		disarm(rt, f);
@@ -428,8 +435,8 @@ int fd_adopt(struct fd *f, uint32_t kind)
 		deliver(rt, f, add_events(f, 0), 0, err);
 		return err;
 	}
-	/* An operation that this ends finds the mark and begins anew. */
-	if (let_go(rt, f, f->managed ? FD_RING_AGAIN : 0))
+	/* An operation that this ends finds the same file and begins anew. */
+	if (let_go(rt, f, f->managed))
 		rt->backend->flush(worker_self());
 	set_kind(f, kind);
 	start_over(f);

@@ -50,7 +50,8 @@ struct runtime;
  */
 #define FD_RING_ON	(1U << 0)	/* the backend may hold it under this number */
 #define FD_RING_OFF	(1U << 1)	/* the backend does not take this file */
-#define FD_RING_AGAIN	(1U << 2)	/* managed anew while it was: perhaps the same */
+/* Above: so many numbers back it was perhaps the same file, managed anew. */
+#define FD_RING_SAME	(1U << 8)
 
 /* In fd_waiter.got only: woken without a reason, look. */
 #define FD_HINT		(1 << 30)
@@ -260,7 +261,7 @@ static inline bool fd_ring_same_file(struct fd *f, uint64_t ring)
 	uint64_t now = fd_ring_load(f);
 	uint32_t steps = fd_ring_file(now) - fd_ring_file(ring);
 
-	return !steps || (steps == 1 && now & FD_RING_AGAIN);
+	return steps <= (uint32_t)now / FD_RING_SAME;
 }
 
 /*

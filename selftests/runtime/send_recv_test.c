@@ -426,3 +426,33 @@ ACTOR_TEST(adopted_once_more_meanwhile, 2)
 	roost_close(fd[0]);
 	roost_close(fd[1]);
 }
+
+/* As often as it likes, and in the middle of the sending. */
+ACTOR_TEST(adopted_often_while_sending, 2)
+{
+	char *big = make_big(), *buf = malloc(65536);
+	struct call c;
+	size_t got = 0, n;
+	int fd[2], i;
+
+	tcp_pair_managed(fd);
+	call_start(&c, fd[0], big, BIG, roost_after(ROOST_SEC(60)));
+	for (i = 0; i < 3; i++) {
+		settle();
+		CHECK(!atomic_load(&c.done));
+		CHECK_EQ(roost_fd_adopt(fd[0]), 0);
+	}
+	do {
+		n = take(fd[1], buf, BIG - got < 65536 ? BIG - got : 65536, got);
+		got += n;
+	} while (n && got < BIG);
+	CHECK_EQ(got, BIG);
+	CHECK_EQ(roost_send(fd[1], "ok", 2, 0, soon()), 2);
+	join(c.pid);
+	CHECK_EQ(c.result, 2);
+	CHECK_EQ(c.sent, BIG);
+	roost_close(fd[0]);
+	roost_close(fd[1]);
+	free(buf);
+	free(big);
+}
