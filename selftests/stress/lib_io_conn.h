@@ -69,7 +69,7 @@ struct half {
  * struct actor - who works at an end
  * @end:	which
  * @pid:	or ROOST_PID_NONE
- * @firm:	is not stopped, and sends without deadlines
+ * @firm:	is not stopped
  * @ops:	ends after so many
  * @most:	bytes of one operation
  * @lazy:	sleeps between them so often, in percent
@@ -101,6 +101,8 @@ struct end {
 struct conn {
 	unsigned int number;
 	bool tcp;
+	bool calm;		/* no deadlines, no stops: nothing makes good
+				 * for a wake that is lost */
 	bool shuts;		/* senders shut down when all is sent */
 	int listener;
 	unsigned long round;

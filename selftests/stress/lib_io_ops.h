@@ -63,17 +63,19 @@ static inline void some_rest(struct actor *a)
 }
 
 /* Passed, now, soon, later; or never, if @never. */
-static inline uint64_t some_deadline(uint64_t *random, bool never)
+static inline uint64_t some_deadline(struct actor *a, bool never)
 {
-	unsigned int dice = (unsigned int)random_below(random, 100);
+	unsigned int dice = (unsigned int)random_below(&a->random, 100);
 
+	if (a->end->conn->calm)
+		return ROOST_FOREVER;
 	if (dice < 5)
 		return 0;
 	if (dice < 10)
 		return roost_now() - 1;
 	if (dice < 50 && never)
 		return ROOST_FOREVER;
-	return roost_after(some_time(random, 24));
+	return roost_after(some_time(&a->random, 24));
 }
 
 /* In up to MAX_PIECES, of which some may be empty. */
@@ -234,7 +236,7 @@ static inline bool send_once(struct actor *a, bool never)
 {
 	struct half *h = &a->end->half[SENDS];
 	uint64_t at = atomic_load(&h->position);
-	uint64_t deadline = some_deadline(&a->random, never);
+	uint64_t deadline = some_deadline(a, never);
 	size_t len = some_length(a);
 	const char *name = NULL;
 	unsigned char *p;
@@ -321,7 +323,7 @@ static inline ssize_t call_recv(struct actor *a, struct half *h,
 static inline bool receive_once(struct actor *a, bool never)
 {
 	struct half *h = &a->end->half[RECEIVES];
-	uint64_t deadline = some_deadline(&a->random, never);
+	uint64_t deadline = some_deadline(a, never);
 	size_t room = some_length(a), len = room;
 	unsigned char *p = take_buffer(a, h, room);
 	const char *name = NULL;
@@ -349,7 +351,7 @@ static inline bool send_recv_once(struct actor *a)
 {
 	struct half *out = &a->end->half[SENDS], *in = &a->end->half[RECEIVES];
 	uint64_t at = atomic_load(&out->position);
-	uint64_t deadline = some_deadline(&a->random, false);
+	uint64_t deadline = some_deadline(a, false);
 	size_t len = some_length(a), room = some_length(a), sent = SIZE_MAX;
 	bool same = random_percent(&a->random, 25);
 	unsigned char *p, *q;
