@@ -34,7 +34,7 @@ help:
 	@echo 'make check       all tests, on this machine and in VMs (CHECK_KERNELS=)'
 	@echo 'make style       static checks'
 	@echo 'make fuzz        random calls on a debugging kernel (MINUTES=, SEED=, FUZZ=--fail)'
-	@echo 'make demo        the server demonstration in a VM'
+	@echo 'make demo        the server demonstration in a VM (KERNEL=, DURATION=)'
 	@echo 'make bench-vm    the echo benchmark in a VM (KERNEL=, BENCH=options)'
 	@echo 'make clean       remove what was built; fetched kernels stay cached'
 
@@ -43,7 +43,7 @@ setup:
 
 kmod:
 	@tools/setup.sh build
-	@tools/kernel/kmod.sh $(if $(KDIR),--kdir $(KDIR),--kver $(KVER)) >/dev/null
+	@tools/kernel/kmod.sh $(if $(KDIR),--kdir $(KDIR),--kver $(KVER))
 
 lib:
 	@tools/setup.sh build

@@ -14,6 +14,16 @@ static int start(struct runtime *rt, const struct backend *backend)
 	return backend->start(rt);
 }
 
+/* Nothing else will do: say what is missing. */
+static int start_kernel(struct runtime *rt)
+{
+	int err = start(rt, &backend_kernel);
+
+	if (err == -ENODEV || err == -ENOENT)
+		log_line("/dev/roost is not there: is the module loaded?");
+	return err;
+}
+
 /* The module unless it is not there or not for us; other reasons are told. */
 static int start_any(struct runtime *rt)
 {
@@ -33,7 +43,7 @@ int backend_start(struct runtime *rt)
 {
 	switch (rt->config.backend) {
 	case ROOST_BACKEND_KERNEL:
-		return start(rt, &backend_kernel);
+		return start_kernel(rt);
 	case ROOST_BACKEND_FUTEX:
 		return start(rt, &backend_futex);
 	default:

@@ -14,6 +14,12 @@ say()
 	printf '%s: %s\n' "${0##*/}" "$*" >&2
 }
 
+# usage: what the script that was called says of itself at its top.
+usage()
+{
+	sed -n '2,/^[^#]/ { /SPDX/d; /^#/ s/^# \{0,1\}//p }' "$0"
+}
+
 # die MESSAGE...: a failure of the tool itself; 125 is never a command's code.
 die()
 {

@@ -31,6 +31,7 @@
 #ifndef ROOST_IO_H
 #define ROOST_IO_H
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>

@@ -20,7 +20,8 @@ enum roost_backend {
  *		process may run on.
  * @max_actors:	slots, so actors that may live at once.  Default 16,384.
  * @stack_size:	bytes of stack an actor, rounded up to pages.  Default 64 KiB,
- *		at least 16 KiB.
+ *		at least 16 KiB.  Beyond it lies a page that cannot be touched:
+ *		a stack that overflows ends the process with SIGSEGV.
  * @stack_pool:	free stacks kept ready.  Default 4 a worker.
  * @max_fds:	file descriptors that actors may wait on are below this.
  *		Default: RLIMIT_NOFILE at start, at most 1,048,576.

@@ -36,7 +36,8 @@ while [ $# -gt 0 ]; do
 	--static)	static=1 ;;
 	--host-only)	vm='' ;;
 	--vm-only)	host='' ;;
-	--only)		only=$2; shift ;;
+	--only)		only=${2:?--only wants a pattern}; shift ;;
+	-h|--help)	usage; exit 0 ;;
 	*)		die "unknown argument $1" ;;
 	esac
 	shift

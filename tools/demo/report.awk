@@ -138,6 +138,8 @@ END {
 		if (!(want[i] in good))
 			bad = bad " " want[i]
 	printf "\n  ],\n  \"ok\": %s\n}\n", bad == "" ? "true" : "false" > json
+	print "calls: a request, of them those that read, write, and the others (waits and wake-ups);"
+	print "parks: times that a worker went to sleep; wakes: times that another thread woke it."
 	print "calls: system calls of the server, counted by the kernel in a run of their own (" counted " s)."
 	print "busy: share of the time that the server's busiest thread ran or was waiting for its CPU."
 	if (tcg)

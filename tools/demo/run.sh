@@ -16,6 +16,12 @@ set -u
 # shellcheck source=tools/common.sh
 . "$(dirname "$0")/../common.sh"
 
+case ${1:-} in
+'')		;;
+-h|--help)	usage; exit 0 ;;
+*)		die "unknown argument $1" ;;
+esac
+
 kernel=${KERNEL:-6.1}
 duration=${DURATION:-4}
 counted=2
@@ -28,6 +34,9 @@ cd "$ROOST_TOP" || exit 125
 out=build/demo/$kernel
 json=build/demo/demo-$kernel.json
 log=build/demo/build.log
+mkdir -p build/demo
+exec 7>build/demo/.lock
+flock -n 7 || die "another demonstration runs in this folder"
 rm -rf "$out" "$json"
 mkdir -p "$out"
 

@@ -19,6 +19,9 @@ set -eu
 kver='' kdir='' build=$ROOST_TOP/build
 while [ $# -gt 0 ]; do
 	case $1 in
+	-h|--help)	usage; exit 0 ;;
+	--kver|--kdir|--build)
+		[ -n "${2:-}" ] || die "$1 wants a value" ;;&
 	--kver)		kver=$2; shift 2 ;;
 	--kdir)		kdir=$2; shift 2 ;;
 	--build)	build=$2; shift 2 ;;
@@ -34,7 +37,7 @@ headers_of()
 		"$ROOST_TOP/tools/kernel/kernel.sh" "$1" headers ;;
 	*)
 		[ -e "/lib/modules/$1/build" ] ||
-			die "no headers for $1 in /lib/modules"
+			die "no headers for $1 in /lib/modules: install linux-headers-$1, or name their folder (KDIR=)"
 		readlink -f "/lib/modules/$1/build" ;;
 	esac
 }

@@ -98,6 +98,10 @@ while [ $# -gt 0 ]; do
 done
 
 [ $# -gt 0 ] || [ -n "$shell" ] || { usage >&2; exit 125; }
+case $accel in
+auto|kvm|tcg|tcg-single|icount)	;;
+*)	die "unknown accelerator $accel (kvm, tcg, tcg-single, icount)" ;;
+esac
 [ "$accel" != icount ] || smp=1
 [[ $smp =~ ^[1-9][0-9]*$ ]] || die "--smp $smp: not a number"
 for number in "$limit" "$boot_limit"; do
