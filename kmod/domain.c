@@ -227,15 +227,17 @@ void roost_domain_stat(struct roost_domain *domain,
 		       struct roost_domain_stat *stat)
 {
 	struct roost_worker *worker;
+	u64 done = 0;
 	u32 i;
 
 	/* Begun somewhere, done elsewhere: never more done than begun. */
 	for (i = 0; (worker = roost_domain_worker(domain, i)); i++)
-		stat->ios_done += atomic64_read(&worker->ios_done);
+		done += atomic64_read(&worker->ios_done);
 	/* Pairs with the barrier in count_done(). */
 	smp_rmb();
 	for (i = 0; (worker = roost_domain_worker(domain, i)); i++)
 		roost_worker_stat(worker, stat);
+	stat->ios_done = done;
 	for (i = 0; i < ROOST_MAX_WORKERS; i++)
 		if (test_bit(i, domain->parked))
 			stat->parked[i / 64] |= BIT_ULL(i % 64);

@@ -214,8 +214,7 @@ bool roost_worker_file(const struct file *file)
  * @worker:	the worker
  * @stat:	the sum
  *
- * But for @stat->ios_done, which the caller has summed up before.  Takes no
- * lock: each counter is right, together they are no snapshot.
+ * Takes no lock: each counter is right, together they are no snapshot.
  */
 void roost_worker_stat(struct roost_worker *worker,
 		       struct roost_domain_stat *stat)
@@ -233,6 +232,7 @@ void roost_worker_stat(struct roost_worker *worker,
 	stat->enters += atomic64_read(&worker->enters);
 	stat->ios_started += atomic64_read(&worker->ios_started);
 	stat->ios_waited += atomic64_read(&worker->ios_waited);
+	stat->ios_done += atomic64_read(&worker->ios_done);
 	stat->submitted += READ_ONCE(worker->submitted);
 	stat->completed += READ_ONCE(worker->completed);
 	stat->overflowed += READ_ONCE(worker->overflowed);

@@ -164,14 +164,19 @@ TEST_F(args, good_entries)
 	struct roost_sqe sqe;
 	struct roost_cqe cqe;
 	unsigned int op;
+	int expected;
 
 	for (op = 0; op < NR_OPS; op++) {
 		ASSERT_EQ(send(self->s[1], self->out, 8, 0), 8);
 		sqe = good_entry(self, op);
 		cqe = do_now(&self->w, sqe);
-		EXPECT_EQ(cqe.res, ops[op].kind == ROOST_CQE_IO ? 8 :
-				   ops[op].opcode == ROOST_OP_CANCEL ?
-				   -ECANCELED : -ENOENT)
+		expected = ops[op].kind == ROOST_CQE_IO ? 8 :
+			   ops[op].opcode == ROOST_OP_CANCEL ? -ECANCELED :
+			   -ENOENT;
+		if (ops[op].opcode == ROOST_OP_RECVMSG ||
+		    ops[op].opcode == ROOST_OP_SENDMSG)
+			expected = of_msg(expected);
+		EXPECT_EQ(cqe.res, expected)
 			TH_LOG("%s", ops[op].name);
 		drain_socket(self->s[0]);
 	}

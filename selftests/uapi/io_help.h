@@ -46,6 +46,12 @@ static inline struct roost_sqe sqe_send(uint64_t op_id, int fd,
 	return sqe_io(ROOST_OP_SEND, op_id, fd, (void *)buffer, len);
 }
 
+/* A struct msghdr of 32-bit processes is for the system calls alone. */
+static inline int of_msg(int result)
+{
+	return sizeof(void *) == 4 ? -EOPNOTSUPP : result;
+}
+
 static inline struct roost_sqe sqe_msg(uint8_t opcode, uint64_t op_id, int fd,
 				       struct msghdr *msg)
 {

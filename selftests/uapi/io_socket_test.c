@@ -460,9 +460,9 @@ TEST_F(io, bad_buffers)
 	EXPECT_EQ(now(self, sqe_send(0, self->s[0], nowhere, 10)), -EFAULT);
 	EXPECT_EQ(now(self, sqe_send(0, self->s[0], wild, 10)), -EFAULT);
 	EXPECT_EQ(now(self, sqe_msg(ROOST_OP_RECVMSG, 0, self->s[0], nowhere)),
-		  -EFAULT);
+		  of_msg(-EFAULT));
 	EXPECT_EQ(now(self, sqe_msg(ROOST_OP_SENDMSG, 0, self->s[0], wild)),
-		  -EFAULT);
+		  of_msg(-EFAULT));
 	/* nothing has come of it on the other side */
 	EXPECT_EQ(drain_socket(self->s[1]), 0);
 	/* and the bytes that could not be stored are still to be had */
@@ -486,7 +486,7 @@ TEST_F(io, no_sigpipe)
 	write.fd = self->s[0];
 	EXPECT_EQ(now(self, sqe_send(0, self->s[0], self->out, 8)), -EPIPE);
 	EXPECT_EQ(now(self, sqe_msg(ROOST_OP_SENDMSG, 0, self->s[0], &m)),
-		  -EPIPE);
+		  of_msg(-EPIPE));
 	EXPECT_EQ(now(self, write), -EPIPE);
 	EXPECT_EQ(now(self, sqe_send_recv(0, self->s[0], self->out, 8, self->in,
 					  8)), -EPIPE);
