@@ -13,10 +13,12 @@ MINUTES ?= 30
 SEED ?=
 # kernels whose VMs `make check` boots
 CHECK_KERNELS ?= 6.1 6.12
+# and the debugging kernel for KUnit and the short tests
+CHECK_DEBUG ?= 6.1-debug
 
-export CHECK_KERNELS
+export CHECK_KERNELS CHECK_DEBUG
 
-.PHONY: all setup kmod lib tools roostctl examples selftests check style fuzz demo bench bench-vm clean help
+.PHONY: all setup kmod kunit lib tools roostctl examples selftests check style fuzz demo bench bench-vm clean help
 # One after the other; the folders' own makes use the job server.
 .NOTPARALLEL:
 
@@ -26,12 +28,13 @@ help:
 	@echo 'make all         module (KVER=$(KVER)), library, tools'
 	@echo 'make setup       install the Debian packages that are missing'
 	@echo 'make kmod        roost.ko to build/RELEASE/ (KVER= or KDIR=)'
+	@echo 'make kunit       its KUnit tests as roost_kunit.ko, beside it'
 	@echo 'make lib         libroost.a and libroost.so'
 	@echo 'make roostctl    tools/roostctl'
 	@echo 'make examples    tools/examples'
 	@echo 'make bench       tools/bench'
 	@echo 'make selftests   the test programs'
-	@echo 'make check       all tests, on this machine and in VMs (CHECK_KERNELS=)'
+	@echo 'make check       all tests, on this machine and in VMs (CHECK_KERNELS=, CHECK_DEBUG=)'
 	@echo 'make style       static checks'
 	@echo 'make fuzz        random calls on a debugging kernel (MINUTES=, SEED=, FUZZ=--fail)'
 	@echo 'make demo        the server demonstration in a VM (KERNEL=, DURATION=)'
@@ -44,6 +47,10 @@ setup:
 kmod:
 	@tools/setup.sh build
 	@tools/kernel/kmod.sh $(if $(KDIR),--kdir $(KDIR),--kver $(KVER))
+
+kunit:
+	@tools/setup.sh build
+	@tools/kernel/kmod.sh $(if $(KDIR),--kdir $(KDIR),--kver $(KVER)) --kunit >/dev/null
 
 lib:
 	@tools/setup.sh build

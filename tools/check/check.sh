@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 #
 # Runs all tests: on this machine, then in one VM for each kernel that
-# $CHECK_KERNELS names, then the module's own tests in a second VM.
+# $CHECK_KERNELS names, then the module's own tests in a second VM.  On the
+# debugging kernel $CHECK_DEBUG (none if empty) only the KUnit suites and the
+# tests that are short are run; one that $CHECK_KERNELS names gets them all.
 #
 #   tools/check/check.sh [--static] [--host-only | --vm-only] [--only PATTERN]
 #
@@ -19,8 +21,10 @@
 #   selftests/netlink/*_test  VM
 #   selftests/stress/*        VM (executables)
 #   selftests/module/*.sh     VM, second boot; the module lies in /roost/roost.ko
+#   selftests/kunit/*.sh      VM, second boot, of debugging kernels
 #
-# A file `settings` in the folder may say timeout=SECONDS for each program there.
+# A file `settings` in the folder may say timeout=SECONDS for each program there,
+# and short=NAMES of those that are short.
 # The last line is "N passed, N failed, N skipped".
 
 set -u
@@ -30,6 +34,8 @@ set -u
 . "$ROOST_TOP/tools/check/results.sh"
 
 kernels=${CHECK_KERNELS:-6.1 6.12}
+debug=${CHECK_DEBUG-6.1-debug}
+case " $kernels " in *" $debug "*) debug='' ;; esac
 static='' host=1 vm=1 only='*'
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -164,28 +170,56 @@ report()
 	record "$1/$3" "$rc" "$log" "$(needs_tap "$3")"
 }
 
-# vm_tests KERNEL: both boots.
+# short_in FOLDER PATTERN: those of them that the folder's settings call short.
+short_in()
+{
+	local name names
+
+	names=$(sed -n 's/^short=//p' "selftests/$1/settings" 2>/dev/null)
+	for name in $names; do
+		[ -x "selftests/$1/$name" ] ||
+			die "selftests/$1/settings: no program $name"
+		tests_in "$1" "$name"
+	done
+}
+
+# vm_tests KERNEL [short]: both boots, with all tests or the short ones.
 vm_tests()
 {
+	local choose=tests_in kunit=() release
+
+	[ -z "${2:-}" ] || choose=short_in
 	{
-		tests_in uapi '*_test'
+		$choose uapi '*_test'
 		# tinyconfig has nothing for 32-bit programs
-		case $1 in *-debug) ;; *) tests_in compat '*_test' ;; esac
-		tests_in netlink '*_test'
-		tests_in runtime '*_test'
-		tests_in httpd '*_test'
-		tests_in stress '*'
+		case $1 in *-debug) ;; *) $choose compat '*_test' ;; esac
+		$choose netlink '*_test'
+		$choose runtime '*_test'
+		$choose httpd '*_test'
+		$choose stress '*'
 	} | run_vm "$1" device --env ROOST_BACKEND=kernel
-	tests_in module '*.sh' | run_vm "$1" module --no-module
+	case $1 in
+	*-debug)
+		release=$(tools/kernel/kernel.sh "$1" release)
+		kunit=(--file "build/$release/roost_kunit.ko" --file kmod/tests)
+		;;
+	esac
+	{
+		[ ${#kunit[@]} = 0 ] || tests_in kunit '*.sh'
+		$choose module '*.sh'
+	} | run_vm "$1" module --no-module "${kunit[@]}"
 }
 
 start=$SECONDS
 step 'packages' tools/setup.sh check demo bench
 step 'library, examples and test programs' make selftests
 if [ -n "$vm" ]; then
-	for kernel in $kernels; do
+	for kernel in $kernels $debug; do
 		step "kernel $kernel" tools/kernel/kernel.sh "$kernel"
 		step "module for $kernel" make kmod KVER="$kernel"
+		case $kernel in
+		*-debug) step "KUnit module for $kernel" make kunit KVER="$kernel" ;;
+		esac
 	done
 fi
 
@@ -212,6 +246,7 @@ if [ -n "$vm" ]; then
 	for kernel in $kernels; do
 		vm_tests "$kernel"
 	done
+	[ -z "$debug" ] || vm_tests "$debug" short
 fi
 printf '\n%d s, logs in %s\n' $((SECONDS - start)) "$work"
 summary

@@ -43,21 +43,41 @@ check_checkpatch()
 	rm -f .checkpatch-camelcase.*
 }
 
-# Warnings of sparse and of W=1, where they are about this project's files. The
-# build is a fresh one: kbuild warns only about what it compiles.
+# module_build KERNEL [ARG...]: warnings of sparse and of W=1, where they are about
+# this project's files. The build is a fresh one: kbuild warns only about what it
+# compiles.
+module_build()
+{
+	local kernel=$1 log=$build/kbuild.log
+
+	shift
+	rm -rf "$build/kmod"
+	tools/kernel/kmod.sh --kver "$kernel" --build "$build/kmod" "$@" \
+		C=2 W=1 CF=-D__CHECK_ENDIAN__ >/dev/null 2>"$log" || {
+		tail -n 40 "$log"
+		return 1
+	}
+	grep -E "/(src|kunit)/(kmod|include)/.*(warning|error):" "$log" |
+		sed -E "s#^.*/(src|kunit)/#$kernel: #"
+	return 0
+}
+
 check_kbuild()
 {
-	local kernel log=$build/kbuild.log
+	local kernel
 
 	for kernel in $kernels; do
-		rm -rf "$build/kmod"
-		tools/kernel/kmod.sh --kver "$kernel" --build "$build/kmod" \
-			C=2 W=1 CF=-D__CHECK_ENDIAN__ >/dev/null 2>"$log" || {
-			tail -n 40 "$log"
-			return 1
-		}
-		grep -E "/src/(kmod|include)/.*(warning|error):" "$log" |
-			sed "s|^.*/src/|$kernel: |"
+		module_build "$kernel" || return 1
+	done
+}
+
+# These kernels lack KUnit: compiled, and never to be loaded.
+check_kunit()
+{
+	local kernel
+
+	for kernel in $kernels; do
+		module_build "$kernel" --kunit KBUILD_MODPOST_WARN=1 || return 1
 	done
 }
 

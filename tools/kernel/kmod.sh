@@ -1,22 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 #
-# Builds roost.ko for one kernel.
+# Builds roost.ko for one kernel, or the module with its KUnit tests.
 #
-#   tools/kernel/kmod.sh --kver NAME|RELEASE [--build DIR] [MAKE_ARG...]
-#   tools/kernel/kmod.sh --kdir HEADERS      [--build DIR] [MAKE_ARG...]
+#   tools/kernel/kmod.sh --kver NAME|RELEASE [--kunit] [--build DIR] [MAKE_ARG...]
+#   tools/kernel/kmod.sh --kdir HEADERS      [--kunit] [--build DIR] [MAKE_ARG...]
 #
 # NAME is one of kernel.sh's; RELEASE means installed headers, found through
 # /lib/modules. The sources are mirrored to DIR/RELEASE/src (DIR is build/), since
 # 6.1's kbuild writes objects beside the sources and several kernels' builds live
-# side by side; the result is DIR/RELEASE/roost.ko. Prints that path. What kbuild
-# says goes to standard error.
+# side by side; the result is DIR/RELEASE/roost.ko. With --kunit it is
+# DIR/RELEASE/roost_kunit.ko, built in DIR/RELEASE/kunit, so that neither build
+# touches the other's. Prints that path. What kbuild says goes to standard error.
 
 set -eu
 # shellcheck source=tools/common.sh
 . "$(dirname "$0")/../common.sh"
 
-kver='' kdir='' build=$ROOST_TOP/build
+kver='' kdir='' build=$ROOST_TOP/build name=roost tree=src kunit=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	-h|--help)	usage; exit 0 ;;
@@ -25,6 +26,7 @@ while [ $# -gt 0 ]; do
 	--kver)		kver=$2; shift 2 ;;
 	--kdir)		kdir=$2; shift 2 ;;
 	--build)	build=$2; shift 2 ;;
+	--kunit)	name=roost_kunit tree=kunit kunit=1; shift ;;
 	*)		break ;;
 	esac
 done
@@ -63,17 +65,17 @@ release=$(sed -n 's/^#define UTS_RELEASE "\(.*\)"$/\1/p' \
 	"$kdir/include/generated/utsrelease.h")
 [ -n "$release" ] || die "no release in '$kdir'"
 
-src=$build/$release/src
+src=$build/$release/$tree
 mkdir -p "$src"
 exec 9>"$build/$release/.lock"
 flock 9
 mirror "$src"
 # A top Kbuild descends into kmod/; without it kmod/ is built by itself.
 [ -f "$src/Kbuild" ] || src=$src/kmod
-make --no-print-directory -C "$kdir" M="$src" "$@" modules >&2 9>&- ||
-	die "roost.ko does not build for $release"
+make --no-print-directory -C "$kdir" M="$src" ROOST_KUNIT=$kunit "$@" modules \
+	>&2 9>&- || die "$name.ko does not build for $release"
 
-ko=$(find "$build/$release/src" -name roost.ko | head -n 1)
-[ -n "$ko" ] || die "kbuild made no roost.ko for $release"
-cp -p "$ko" "$build/$release/roost.ko"
-printf '%s\n' "$build/$release/roost.ko"
+ko=$(find "$build/$release/$tree" -name "$name.ko" | head -n 1)
+[ -n "$ko" ] || die "kbuild made no $name.ko for $release"
+cp -p "$ko" "$build/$release/$name.ko"
+printf '%s\n' "$build/$release/$name.ko"
