@@ -8,8 +8,23 @@
 #include "fixture.h"
 
 /* A command with a structure of another size. */
-#define SIZED(cmd, size) \
-	_IOC(_IOC_DIR(cmd), _IOC_TYPE(cmd), _IOC_NR(cmd), (size))
+static u32 sized(u32 cmd, u32 size)
+{
+	return ROOST_CMD(cmd) | size << _IOC_SIZESHIFT;
+}
+
+/* By who knows @size bytes of the structure. */
+static long call_enter(struct roost_worker *worker, void *arg, u32 size)
+{
+	return fixture_worker_ioctl(worker, sized(ROOST_IOC_ENTER, size), arg,
+				    size);
+}
+
+static long call_wake(struct roost_domain *domain, void *arg, u32 size)
+{
+	return fixture_domain_ioctl(domain, sized(ROOST_IOC_WAKE, size), arg,
+				    size);
+}
 
 #define PARK	ROOST_ENTER_PARK
 #define WAKE	ROOST_ENTER_WAKE
@@ -56,16 +71,11 @@ static void enter_fields(struct kunit *test)
 		big.arg = enter_rows[i].arg;
 		big.more = 0;
 		KUNIT_EXPECT_EQ_MSG(test,
-				    fixture_worker_ioctl(worker, ROOST_IOC_ENTER,
-							 &big,
-							 sizeof(big.arg)),
+				    call_enter(worker, &big, sizeof(big.arg)),
 				    enter_rows[i].ret, "row %u", i);
 		big.arg = enter_rows[i].arg;
 		KUNIT_EXPECT_EQ_MSG(test,
-				    fixture_worker_ioctl(worker,
-							 SIZED(ROOST_IOC_ENTER,
-							       sizeof(big)),
-							 &big, sizeof(big)),
+				    call_enter(worker, &big, sizeof(big)),
 				    enter_rows[i].ret, "row %u, longer", i);
 	}
 }
@@ -74,27 +84,19 @@ static void enter_fields(struct kunit *test)
 static void enter_sizes(struct kunit *test)
 {
 	struct roost_worker *worker = fixture_worker(test, 1, 2);
+	u32 size, at, least = sizeof(struct roost_enter);
 	u8 arg[128];
-	u32 size, at;
 
 	for (size = 0; size <= sizeof(arg); size++) {
 		memset(arg, 0, sizeof(arg));
-		KUNIT_EXPECT_EQ_MSG(test,
-				    fixture_worker_ioctl(worker,
-							 SIZED(ROOST_IOC_ENTER,
-							       size),
-							 arg, sizeof(arg)),
-				    size < sizeof(struct roost_enter) ?
-				    -EINVAL : 0, "size %u", size);
+		KUNIT_EXPECT_EQ_MSG(test, call_enter(worker, arg, size),
+				    size < least ? -EINVAL : 0, "size %u",
+				    size);
 	}
-	for (at = sizeof(struct roost_enter); at < sizeof(arg); at++) {
+	for (at = least; at < sizeof(arg); at++) {
 		memset(arg, 0, sizeof(arg));
 		arg[at] = 1;
-		KUNIT_EXPECT_EQ_MSG(test,
-				    fixture_worker_ioctl(worker,
-							 SIZED(ROOST_IOC_ENTER,
-							       sizeof(arg)),
-							 arg, sizeof(arg)),
+		KUNIT_EXPECT_EQ_MSG(test, call_enter(worker, arg, sizeof(arg)),
 				    -E2BIG, "byte %u", at);
 	}
 }
@@ -157,22 +159,12 @@ static void wake_fields(struct kunit *test)
 		big.arg = rows[i].arg;
 		big.more = 0;
 		KUNIT_EXPECT_EQ_MSG(test,
-				    fixture_domain_ioctl(domain, ROOST_IOC_WAKE,
-							 &big,
-							 sizeof(big.arg)),
+				    call_wake(domain, &big, sizeof(big.arg)),
 				    rows[i].ret, "row %u", i);
-		KUNIT_EXPECT_EQ_MSG(test,
-				    fixture_domain_ioctl(domain,
-							 SIZED(ROOST_IOC_WAKE,
-							       sizeof(big)),
-							 &big, sizeof(big)),
+		KUNIT_EXPECT_EQ_MSG(test, call_wake(domain, &big, sizeof(big)),
 				    rows[i].ret, "row %u, longer", i);
 		big.more = 1;
-		KUNIT_EXPECT_EQ(test,
-				fixture_domain_ioctl(domain,
-						     SIZED(ROOST_IOC_WAKE,
-							   sizeof(big)),
-						     &big, sizeof(big)),
+		KUNIT_EXPECT_EQ(test, call_wake(domain, &big, sizeof(big)),
 				-E2BIG);
 	}
 }

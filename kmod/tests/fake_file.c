@@ -164,6 +164,7 @@ void fake_file_pollfree(struct fake_file *fake)
 			continue;
 		__wake_up(&q->head, TASK_NORMAL, 0,
 			  poll_to_key(EPOLLHUP | POLLFREE));
+		/* Nobody can join any more. */
 		WARN_ON_ONCE(waitqueue_active(&q->head));
 		kfree_rcu(q, rcu);
 	}

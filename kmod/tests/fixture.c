@@ -164,6 +164,7 @@ void fixture_exit(struct kunit *test)
 	domain = fixture->domain;
 	for (i = 0; i < domain->nr_workers; i++)
 		fixture_attach(domain->workers[i], NULL);
+	fixture_end_races(fixture);
 	roost_domain_put(domain);
 	fake_file_end_all(test, &fixture->files);
 }

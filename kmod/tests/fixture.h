@@ -19,14 +19,21 @@
 /* A generous limit for what comes soon, in jiffies. */
 #define FIXTURE_LIMIT	(20 * HZ)
 
+/* Threads of fixture_race() at most. */
+#define FIXTURE_RACERS	4
+
+struct racer;
+
 /**
  * struct fixture - what each test begins with: test->priv
  * @domain:	a domain without workers
  * @files:	struct fake_file list, see fake_file.h
+ * @racers:	threads of fixture_race() that there are
  */
 struct fixture {
 	struct roost_domain *domain;
 	struct list_head files;
+	struct racer *racers[FIXTURE_RACERS];
 };
 
 int fixture_suite_init(struct kunit_suite *suite);
@@ -52,6 +59,7 @@ bool fixture_submit(struct kunit *test, struct roost_worker *worker,
 		    const struct roost_sqe *sqe);
 void fixture_race(struct kunit *test, int (*fn)(void *arg), void **args,
 		  unsigned int n);
+void fixture_end_races(struct fixture *fixture);
 struct task_struct *fixture_spawn(struct kunit *test, int (*fn)(void *arg),
 				  void *arg);
 

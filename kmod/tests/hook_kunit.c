@@ -48,6 +48,7 @@ static struct owner *make_owner(struct kunit *test)
 
 static bool waits(struct fake_file *fake, u32 queue)
 {
+	/* Nobody else joins or leaves meanwhile. */
 	return waitqueue_active(&fake->queues[queue]->head);
 }
 
@@ -154,34 +155,34 @@ static void queues_that_die(struct kunit *test)
 }
 
 /* Del against wake-ups and against a queue that dies, at the same time. */
-enum racer_kind { DELETES, WAKES, FREES };
+enum role { DELETES, WAKES, FREES };
 
-struct racer {
-	enum racer_kind kind;
+struct runner {
+	enum role kind;
 	struct fake_file *fake;
 	struct owner *owner;
 	u32 delay;
 };
 
-static int run_racer(void *arg)
+static int run_role(void *arg)
 {
-	struct racer *racer = arg;
+	struct runner *runner = arg;
 	u32 i;
 
-	for (i = 0; i < racer->delay; i++)
+	for (i = 0; i < runner->delay; i++)
 		cpu_relax();
-	switch (racer->kind) {
+	switch (runner->kind) {
 	case DELETES:
-		roost_hook_del(&racer->owner->hook);
+		roost_hook_del(&runner->owner->hook);
 		/* No callback runs any more: use after free if one does. */
-		kfree(racer->owner);
+		kfree(runner->owner);
 		break;
 	case WAKES:
 		for (i = 0; i < 20; i++)
-			fake_file_wake(racer->fake, i & 1, EPOLLIN);
+			fake_file_wake(runner->fake, i & 1, EPOLLIN);
 		break;
 	case FREES:
-		fake_file_pollfree(racer->fake);
+		fake_file_pollfree(runner->fake);
 		break;
 	}
 	return 0;
@@ -190,12 +191,12 @@ static int run_racer(void *arg)
 static void del_races(struct kunit *test)
 {
 	u64 state = fixture_seed(test);
-	struct racer racers[3];
+	struct runner runners[3];
 	struct fake_file *fake;
 	struct owner *owner;
+	u32 i, k, delay;
 	void *args[3];
 	__poll_t mask;
-	u32 i, k;
 
 	for (i = 0; i < 100 && !fixture_failed(test); i++) {
 		fake = fake_file_make(test, 1 + (i & 1));
@@ -203,11 +204,11 @@ static void del_races(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, roost_hook_add(&owner->hook, fake->file,
 						     EPOLLIN, &mask), 0);
 		for (k = 0; k < 3; k++) {
-			racers[k] = (struct racer){ k, fake, owner,
-						    fixture_below(&state, 500) };
-			args[k] = &racers[k];
+			delay = fixture_below(&state, 500);
+			runners[k] = (struct runner){ k, fake, owner, delay };
+			args[k] = &runners[k];
 		}
-		fixture_race(test, run_racer, args, i % 3 ? 3 : 2);
+		fixture_race(test, run_role, args, i % 3 ? 3 : 2);
 	}
 }
 

@@ -21,9 +21,6 @@ static const char * const state_names[] = {
 	[IO_POSTING]	= "POSTING",
 };
 
-#define for_each_state(state) \
-	for (state = IO_FREE; state <= IO_POSTING; state++)
-
 /* One op, in any state that it can be in. */
 struct bench {
 	struct kunit *test;
@@ -152,7 +149,7 @@ static void takes_and_claims(struct kunit *test)
 	enum io_state from, found;
 	u64 word;
 
-	for_each_state(from) {
+	for (from = IO_FREE; from <= IO_POSTING; from++) {
 		put_in(&b, from);
 		KUNIT_EXPECT_EQ(test, take(b.io), from == IO_READY);
 		KUNIT_EXPECT_EQ(test, state(&b),
@@ -178,7 +175,7 @@ static void events(struct kunit *test)
 	enum io_state from;
 	u32 event;
 
-	for_each_state(from) {
+	for (from = IO_FREE; from <= IO_POSTING; from++) {
 		if (from == IO_FREE)
 			continue;
 		put_in(&b, from);
@@ -225,7 +222,7 @@ static void cancels(struct kunit *test)
 	enum io_state from;
 	int ret, d;
 
-	for_each_state(from) {
+	for (from = IO_FREE; from <= IO_POSTING; from++) {
 		for (d = -1; d <= 1; d++) {
 			put_in(&b, from);
 			sqe.op_id = roost_op_id(3, SEQ + d);
@@ -259,7 +256,7 @@ static void expiries(struct kunit *test)
 	enum io_state from;
 	bool flagged;
 
-	for_each_state(from) {
+	for (from = IO_FREE; from <= IO_POSTING; from++) {
 		put_in(&b, from);
 		raw_spin_lock_irq(&b.worker->wheel_lock);
 		roost_io_expire(&b.io->deadline);
@@ -284,7 +281,7 @@ static void beginnings(struct kunit *test)
 	enum io_state from;
 	int d;
 
-	for_each_state(from) {
+	for (from = IO_FREE; from <= IO_POSTING; from++) {
 		/* Who is posting has its interrupts off: one waits for that. */
 		if (from == IO_POSTING)
 			continue;
@@ -366,7 +363,7 @@ static void removals(struct kunit *test)
 	enum io_state from;
 	bool waits;
 
-	for_each_state(from) {
+	for (from = IO_FREE; from <= IO_POSTING; from++) {
 		if (from == IO_FREE)
 			continue;
 		waits = from == IO_ARMED || from == IO_READY;

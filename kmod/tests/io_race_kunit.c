@@ -30,7 +30,7 @@ struct round {
 	u32 sequence;
 };
 
-struct racer {
+struct runner {
 	struct round *round;
 	enum role role;
 	u32 delay;
@@ -53,19 +53,19 @@ static int start(struct round *r, u64 deadline)
 	return ret;
 }
 
-static int run_racer(void *arg)
+static int run_role(void *arg)
 {
-	struct racer *racer = arg;
-	struct round *r = racer->round;
+	struct runner *runner = arg;
+	struct round *r = runner->round;
 	struct roost_sqe sqe = {
 		.opcode	= ROOST_OP_CANCEL,
 		.op_id	= roost_op_id(3, r->sequence),
 	};
 	u32 i;
 
-	for (i = 0; i < racer->delay; i++)
+	for (i = 0; i < runner->delay; i++)
 		cpu_relax();
-	switch (racer->role) {
+	switch (runner->role) {
 	case RUNS:
 		fake_file_wake(r->fake, 0, EPOLLIN);
 		roost_io_run(r->other);
@@ -96,12 +96,12 @@ static u32 collect(struct round *r, s32 *res)
 	return n;
 }
 
-/* An op that waits for a file, and @n of the roles at once; returns its result. */
+/* An op that waits for a file, and @n of the roles at once.  Its result. */
 static s32 run_round(struct round *r, u32 n, u64 *state)
 {
 	u64 now = ktime_get_ns(), limit = now + 20 * NSEC_PER_SEC;
-	u32 i, done = 0, spread = 400 * NSEC_PER_USEC;
-	struct racer racers[3];
+	u32 i, done = 0, spread = 20 * NSEC_PER_MSEC;
+	struct runner runners[3];
 	void *args[3];
 	s32 res = 0;
 
@@ -114,10 +114,10 @@ static s32 run_round(struct round *r, u32 n, u64 *state)
 	if (fixture_below(state, 2))
 		r->fake->result = 9;
 	for (i = 0; i < n; i++) {
-		racers[i] = (struct racer){ r, i, fixture_below(state, 800) };
-		args[i] = &racers[i];
+		runners[i] = (struct runner){ r, i, fixture_below(state, 800) };
+		args[i] = &runners[i];
 	}
-	fixture_race(r->test, run_racer, args, n);
+	fixture_race(r->test, run_role, args, n);
 	/* If nothing else, the deadline ends it, or an attempt after that. */
 	while (!done && ktime_get_ns() < limit) {
 		roost_io_run(r->other);

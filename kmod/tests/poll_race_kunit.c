@@ -36,7 +36,7 @@ struct round {
 	u32 finals;
 };
 
-struct racer {
+struct runner {
 	struct round *round;
 	enum role role;
 	u32 delay;
@@ -60,19 +60,19 @@ static bool add(struct round *r, struct fake_file *fake, u32 sequence, u8 flags,
 	return final;
 }
 
-static int run_racer(void *arg)
+static int run_role(void *arg)
 {
-	struct racer *racer = arg;
-	struct round *r = racer->round;
+	struct runner *runner = arg;
+	struct round *r = runner->round;
 	struct roost_sqe sqe = {
 		.opcode = ROOST_OP_POLL_REMOVE,
 		.op_id = roost_op_id(r->index, r->sequence),
 	};
 	u32 i, flags;
 
-	for (i = 0; i < racer->delay; i++)
+	for (i = 0; i < runner->delay; i++)
 		cpu_relax();
-	switch (racer->role) {
+	switch (runner->role) {
 	case WAKES:
 		for (i = 0; i < 4; i++)
 			fake_file_wake(r->fake, i & 1, EPOLLIN);
@@ -121,7 +121,7 @@ static u32 count_finals(struct round *r, u32 *others)
 static void run_round(struct round *r, const enum role *roles, u32 n, u8 flags,
 		      u64 *state)
 {
-	struct racer racers[4];
+	struct runner runners[4];
 	void *args[4];
 	u32 i, others;
 	s32 res = 0;
@@ -131,11 +131,11 @@ static void run_round(struct round *r, const enum role *roles, u32 n, u8 flags,
 	r->sequence += 2;
 	KUNIT_EXPECT_FALSE(r->test, add(r, r->fake, r->sequence, flags, &res));
 	for (i = 0; i < n; i++) {
-		racers[i] = (struct racer){ r, roles[i],
+		runners[i] = (struct runner){ r, roles[i],
 					    fixture_below(state, 800) };
-		args[i] = &racers[i];
+		args[i] = &runners[i];
 	}
-	fixture_race(r->test, run_racer, args, n);
+	fixture_race(r->test, run_role, args, n);
 	roost_poll_reap(r->worker->domain);
 	r->finals = count_finals(r, &others);
 

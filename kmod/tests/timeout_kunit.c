@@ -10,7 +10,7 @@
 
 #include "fixture.h"
 
-#define FAR	(1ULL << 62)
+#define FAR	BIT_ULL(62)
 
 static int set(struct roost_worker *worker, u32 index, u32 sequence,
 	       u64 deadline)
@@ -227,7 +227,7 @@ static int set_and_cancel(void *arg)
 
 	for (step = 0; step < STEPS; step++) {
 		index = fixture_below(&me->state, SHARED);
-		deadline = FAR + fixture_below(&me->state, 1000) * (1ULL << 30);
+		deadline = FAR + fixture_below(&me->state, 1000) * BIT_ULL(30);
 		armed = fixture_below(&me->state, 8);
 		sequence = atomic_inc_return(&me->shared[index].sequence);
 		if (armed)

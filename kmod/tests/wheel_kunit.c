@@ -10,21 +10,21 @@
 #include "../wheel.h"
 #include "fixture.h"
 
-#define LEVEL_TICKS(level)	(1ULL << (6 * (level)))
+#define LEVEL_TICKS(level)	BIT_ULL(6 * (level))
 #define UNLIMITED		UINT_MAX
-#define TICK			(1ULL << 16)
+#define TICK			BIT_ULL(16)
 
 /* The slow arithmetic: by division, where the wheel shifts. */
 
 static u64 model_now(unsigned int shift, u64 ns)
 {
-	return div64_u64(ns, 1ULL << shift);
+	return div64_u64(ns, BIT_ULL(shift));
 }
 
 /* The tick at which a deadline that is handed over at @now must expire. */
 static u64 model_due(unsigned int shift, u64 expires, u64 now)
 {
-	u64 rest, due = div64_u64_rem(expires, 1ULL << shift, &rest);
+	u64 rest, due = div64_u64_rem(expires, BIT_ULL(shift), &rest);
 
 	return max(due + !!rest, model_now(shift, now) + 1);
 }
@@ -32,7 +32,7 @@ static u64 model_due(unsigned int shift, u64 expires, u64 now)
 /* When a tick begins; U64_MAX if 64 bits do not reach that far. */
 static u64 model_ns(unsigned int shift, u64 tick)
 {
-	return tick > U64_MAX >> shift ? U64_MAX : tick * (1ULL << shift);
+	return tick > U64_MAX >> shift ? U64_MAX : tick * BIT_ULL(shift);
 }
 
 static u64 add_ns(u64 a, u64 b)
@@ -99,7 +99,8 @@ static void place_one(struct kunit *test, struct roost_wheel *wheel,
 	if (!level)
 		KUNIT_EXPECT_EQ(test, roost_wheel_next(wheel),
 				model_ns(shift, due));
-	while (roost_wheel_queued(&entry) && steps++ < 16) {
+	/* The farthest here is 64 turns of the last level away. */
+	while (roost_wheel_queued(&entry) && steps++ < 100) {
 		at = roost_wheel_next(wheel);
 		KUNIT_EXPECT_LE(test, at, model_ns(shift, due));
 		take(test, wheel, at, UNLIMITED, &looked);
@@ -228,6 +229,7 @@ enum { ITEMS = 48, WHEELS = 2 };
 
 /**
  * struct item - an entry and what it should be
+ * @entry:	on the wheel, or on none
  * @wheel:	on which wheel, -1 for none
  * @due:	tick at which it must expire
  */
