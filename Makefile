@@ -14,7 +14,7 @@ SEED ?=
 # kernels whose VMs `make check` boots
 CHECK_KERNELS ?= 6.1 6.12
 # and the debugging kernel for KUnit and the short tests
-CHECK_DEBUG ?= 6.1-debug
+CHECK_DEBUG ?=
 
 export CHECK_KERNELS CHECK_DEBUG
 

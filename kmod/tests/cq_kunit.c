@@ -225,7 +225,7 @@ static void memory_outlives_its_owner(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, roost_cq_flush(worker));
 	KUNIT_EXPECT_EQ(test, nodes[3].released, 1);
 	KUNIT_EXPECT_EQ(test, nodes[4].released, 0);
-	roost_cq_discard(worker);
+	roost_cq_close(worker);
 	for (i = 0; i < 6; i++)
 		KUNIT_EXPECT_EQ(test, nodes[i].released, 1);
 	expect_next(test, worker, 1);

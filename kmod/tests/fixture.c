@@ -40,6 +40,7 @@ static void exit_code(void)
 	roost_file_exit();
 	roost_poll_exit();
 	roost_timeout_exit();
+	roost_limits_exit();
 }
 
 /* Of all that module init sets up, the part without the device. */
@@ -48,6 +49,7 @@ static int __ref init_code(void)
 	int ret;
 
 	roost_park_init();
+	roost_limits_init();
 	ret = roost_timeout_init();
 	if (ret)
 		return ret;
@@ -108,6 +110,24 @@ void fixture_suite_exit(struct kunit_suite *suite)
 	mmput(loader_mm);
 	loader_mm = NULL;
 	exit_code();
+}
+
+/**
+ * fixture_use_mm() - have the address space of who loaded the module
+ *
+ * For code that looks at buffers in user space.  Context: a test's thread.
+ */
+void fixture_use_mm(void)
+{
+	kthread_use_mm(loader_mm);
+}
+
+/**
+ * fixture_unuse_mm() - undo fixture_use_mm()
+ */
+void fixture_unuse_mm(void)
+{
+	kthread_unuse_mm(loader_mm);
 }
 
 static struct roost_domain *make_domain(void)
@@ -186,15 +206,11 @@ struct roost_worker *fixture_worker(struct kunit *test, u32 sq_entries,
 	};
 	struct roost_domain *domain = fixture_domain(test);
 	struct roost_worker *worker;
-	int ret;
 
 	KUNIT_ASSERT_EQ(test, check_params(&params), 0);
-	worker = worker_alloc(domain, &params);
+	lay_out(&params);
+	worker = make(domain, &params);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(worker));
-	ret = publish(domain, worker);
-	if (ret)
-		roost_worker_free(worker);
-	KUNIT_ASSERT_EQ(test, ret, 0);
 	return worker;
 }
 

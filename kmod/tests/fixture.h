@@ -38,6 +38,8 @@ struct fixture {
 
 int fixture_suite_init(struct kunit_suite *suite);
 void fixture_suite_exit(struct kunit_suite *suite);
+void fixture_use_mm(void);
+void fixture_unuse_mm(void);
 int fixture_init(struct kunit *test);
 void fixture_exit(struct kunit *test);
 

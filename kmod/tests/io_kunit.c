@@ -18,7 +18,6 @@ static const char * const state_names[] = {
 	[IO_EXECUTING]	= "EXECUTING",
 	[IO_ARMED]	= "ARMED",
 	[IO_ENDING]	= "ENDING",
-	[IO_POSTING]	= "POSTING",
 };
 
 /* One op, in any state that it can be in. */
@@ -60,12 +59,13 @@ static void expect_lists(struct bench *b, bool waiting, bool ready)
 	struct roost_file *file = b->io->file;
 
 	if (file)
-		KUNIT_EXPECT_EQ(b->test, !list_empty(&file->waiting[0]),
+		KUNIT_EXPECT_EQ(b->test, !roost_queue_empty(&file->waiting[0]),
 				waiting);
-	KUNIT_EXPECT_EQ(b->test, !list_empty(&b->domain->ready), ready);
+	KUNIT_EXPECT_EQ(b->test, !roost_queue_empty(&b->domain->ready), ready);
 	KUNIT_EXPECT_EQ(b->test, b->domain->nr_ready, ready);
 	KUNIT_EXPECT_EQ(b->test, b->domain->control->io_ready, ready);
-	KUNIT_EXPECT_EQ(b->test, !list_empty(&b->io->node), waiting || ready);
+	KUNIT_EXPECT_EQ(b->test, !hlist_unhashed(&b->io->node),
+			waiting || ready);
 }
 
 /* Put the op into a state, with all that belongs to it. */
@@ -73,30 +73,33 @@ static void put_in(struct bench *b, enum io_state to)
 {
 	struct roost_io *io = b->io;
 	int fd = fake_file_fd(b->fake);
-	struct roost_file *file = roost_file_get(b->domain, fd);
+	struct roost_file *file;
 
-	close_fd(fd);
-	KUNIT_ASSERT_FALSE(b->test, IS_ERR(file));
-	file->ready = 0;
-	io->file = file;
-	io->cred = get_current_cred();
-	io->home = b->worker;
-	io->clock = NULL;
-	io->sending = false;
-	io->once = false;
 	io->transfer = (struct roost_transfer){
 		.opcode	= ROOST_OP_READ,
 		.addr2	= ROOST_OFFSET_NONE,
 		.len	= 16,
 	};
+	file = roost_file_get(b->domain, fd, &io->transfer);
+	close_fd(fd);
+	KUNIT_ASSERT_FALSE(b->test, IS_ERR(file));
+	file->ready = 0;
+	io->file = file;
+	use_cred(io);
+	io->home = b->worker;
+	io->clock = NULL;
+	io->sending = false;
+	io->once = false;
 	if (to == IO_ARMED)
-		list_add_tail(&io->node, &file->waiting[ROOST_DIR_IN]);
-	if (to == IO_READY)
+		roost_queue_add(&file->waiting[ROOST_DIR_IN], &io->node);
+	if (to == IO_READY) {
+		local_irq_disable();
 		ready_add(b->domain, io);
+		local_irq_enable();
+	}
 	atomic64_set(&io->word, (u64)SEQ << 32 | to);
 	if (to == IO_FREE) {
 		io->file = NULL;
-		put_cred(io->cred);
 		roost_file_put(file);
 	}
 }
@@ -107,7 +110,7 @@ static void clean_up(struct bench *b)
 	struct roost_cqe cqe;
 
 	if (b->io->file) {
-		if (!list_empty(&b->io->node))
+		if (!hlist_unhashed(&b->io->node))
 			unlist(b->io, state(b));
 		vanish(b->io);
 	}
@@ -149,7 +152,7 @@ static void takes_and_claims(struct kunit *test)
 	enum io_state from, found;
 	u64 word;
 
-	for (from = IO_FREE; from <= IO_POSTING; from++) {
+	for (from = IO_FREE; from <= IO_ENDING; from++) {
 		put_in(&b, from);
 		KUNIT_EXPECT_EQ(test, take(b.io), from == IO_READY);
 		KUNIT_EXPECT_EQ(test, state(&b),
@@ -175,7 +178,7 @@ static void events(struct kunit *test)
 	enum io_state from;
 	u32 event;
 
-	for (from = IO_FREE; from <= IO_POSTING; from++) {
+	for (from = IO_FREE; from <= IO_ENDING; from++) {
 		if (from == IO_FREE)
 			continue;
 		put_in(&b, from);
@@ -222,7 +225,7 @@ static void cancels(struct kunit *test)
 	enum io_state from;
 	int ret, d;
 
-	for (from = IO_FREE; from <= IO_POSTING; from++) {
+	for (from = IO_FREE; from <= IO_ENDING; from++) {
 		for (d = -1; d <= 1; d++) {
 			put_in(&b, from);
 			sqe.op_id = roost_op_id(3, SEQ + d);
@@ -256,7 +259,7 @@ static void expiries(struct kunit *test)
 	enum io_state from;
 	bool flagged;
 
-	for (from = IO_FREE; from <= IO_POSTING; from++) {
+	for (from = IO_FREE; from <= IO_ENDING; from++) {
 		put_in(&b, from);
 		raw_spin_lock_irq(&b.worker->wheel_lock);
 		roost_io_expire(&b.io->deadline);
@@ -281,10 +284,7 @@ static void beginnings(struct kunit *test)
 	enum io_state from;
 	int d;
 
-	for (from = IO_FREE; from <= IO_POSTING; from++) {
-		/* Who is posting has its interrupts off: one waits for that. */
-		if (from == IO_POSTING)
-			continue;
+	for (from = IO_FREE; from <= IO_ENDING; from++) {
 		for (d = -1; d <= 1; d++) {
 			int want = d < 1 ? -ESTALE :
 				   from == IO_FREE ? 0 : -EBUSY;
@@ -336,7 +336,7 @@ static void arming(struct kunit *test)
 			atomic64_or(rows[i].flags, &b.io->word);
 			b.io->file->ready = rows[i].ready;
 			b.io->file->gone = rows[i].gone;
-			KUNIT_EXPECT_EQ(test, take_or_arm(b.io, b.worker),
+			KUNIT_EXPECT_EQ(test, before_try(b.io, b.worker, 0),
 					rows[i].ret);
 			KUNIT_EXPECT_EQ(test, state(&b),
 					rows[i].ret == -EIOCBQUEUED ?
@@ -363,7 +363,7 @@ static void removals(struct kunit *test)
 	enum io_state from;
 	bool waits;
 
-	for (from = IO_FREE; from <= IO_POSTING; from++) {
+	for (from = IO_FREE; from <= IO_ENDING; from++) {
 		if (from == IO_FREE)
 			continue;
 		waits = from == IO_ARMED || from == IO_READY;
@@ -403,8 +403,11 @@ static int start(struct bench *b, u32 sequence)
 		.len	= 16,
 	};
 	bool posted = false;
-	int ret = roost_io_start(b->worker, &sqe, &posted);
+	int ret;
 
+	fixture_use_mm();
+	ret = roost_io_start(b->worker, &sqe, &posted);
+	fixture_unuse_mm();
 	close_fd(sqe.fd);
 	KUNIT_EXPECT_FALSE(b->test, posted);
 	return ret;

@@ -47,8 +47,11 @@ static int start(struct round *r, u64 deadline)
 		.len		= 16,
 	};
 	bool posted = false;
-	int ret = roost_io_start(r->home, &sqe, &posted);
+	int ret;
 
+	fixture_use_mm();
+	ret = roost_io_start(r->home, &sqe, &posted);
+	fixture_unuse_mm();
 	close_fd(sqe.fd);
 	return ret;
 }

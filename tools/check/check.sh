@@ -34,7 +34,7 @@ set -u
 . "$ROOST_TOP/tools/check/results.sh"
 
 kernels=${CHECK_KERNELS:-6.1 6.12}
-debug=${CHECK_DEBUG-6.1-debug}
+debug=${CHECK_DEBUG-}
 case " $kernels " in *" $debug "*) debug='' ;; esac
 static='' host=1 vm=1 only='*'
 while [ $# -gt 0 ]; do
