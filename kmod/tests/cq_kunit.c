@@ -11,19 +11,19 @@
 enum { N = 24 };
 
 /* An op's memory, and whether it was freed. */
-struct node {
+struct test_node {
 	struct roost_completion completion;
 	unsigned int released;
 };
 
 static void release_node(struct roost_completion *completion)
 {
-	container_of(completion, struct node, completion)->released++;
+	container_of(completion, struct test_node, completion)->released++;
 }
 
-static struct node *make_nodes(struct kunit *test)
+static struct test_node *make_nodes(struct kunit *test)
 {
-	struct node *nodes = kunit_kcalloc(test, N, sizeof(*nodes), GFP_KERNEL);
+	struct test_node *nodes = kunit_kcalloc(test, N, sizeof(*nodes), GFP_KERNEL);
 	u32 i;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, nodes);
@@ -39,7 +39,7 @@ static void start_at(struct roost_worker *worker, u32 index)
 	worker->page->cq_head = index;
 }
 
-static bool post(struct roost_worker *worker, struct node *node, u64 id)
+static bool post(struct roost_worker *worker, struct test_node *node, u64 id)
 {
 	return roost_cq_post(worker, &node->completion, id, (s32)id + 1,
 			     (u32)id + 2);
@@ -71,7 +71,7 @@ static void completions_wrap(struct kunit *test)
 	static const u32 starts[] = { 0, 5, S32_MAX - 2, U32_MAX - 9,
 				      U32_MAX - 8, U32_MAX - 4, U32_MAX };
 	struct roost_worker *worker = fixture_worker(test, 1, 8);
-	struct node *nodes = make_nodes(test);
+	struct test_node *nodes = make_nodes(test);
 	u32 i, k;
 
 	for (i = 0; i < ARRAY_SIZE(starts); i++) {
@@ -106,7 +106,7 @@ static void forged_heads(struct kunit *test)
 	static const u32 off[] = { 1, 2, 100, S32_MAX, 0x80000000U,
 				   U32_MAX - 8, U32_MAX - 20 };
 	struct roost_worker *worker = fixture_worker(test, 1, 8);
-	struct node *nodes = make_nodes(test);
+	struct test_node *nodes = make_nodes(test);
 	u32 i, k, start = U32_MAX - 3;
 
 	for (i = 0; i < ARRAY_SIZE(off); i++) {
@@ -137,7 +137,7 @@ static void forged_heads(struct kunit *test)
 static void reserved_places(struct kunit *test)
 {
 	struct roost_worker *worker = fixture_worker(test, 1, 4);
-	struct node *nodes = make_nodes(test);
+	struct test_node *nodes = make_nodes(test);
 
 	KUNIT_EXPECT_EQ(test, roost_cq_reserve(worker, 0), 0);
 	KUNIT_EXPECT_EQ(test, roost_cq_reserve(worker, 3), 3);
@@ -179,7 +179,7 @@ static void waiting_ones_are_merged(struct kunit *test)
 		  ROOST_CQE_HINT | ROOST_CQE_MORE },
 		{ ROOST_CQE_MORE, ROOST_CQE_HINT, ROOST_CQE_HINT },
 	};
-	struct node *nodes = make_nodes(test);
+	struct test_node *nodes = make_nodes(test);
 	struct roost_completion *twice = &nodes[2].completion;
 	struct roost_cqe cqe;
 	u32 i;
@@ -208,7 +208,7 @@ static void waiting_ones_are_merged(struct kunit *test)
 static void memory_outlives_its_owner(struct kunit *test)
 {
 	struct roost_worker *worker = fixture_worker(test, 1, 2);
-	struct node *nodes = make_nodes(test);
+	struct test_node *nodes = make_nodes(test);
 	struct roost_completion *third = &nodes[2].completion;
 	u32 i;
 
@@ -236,7 +236,7 @@ static void memory_outlives_its_owner(struct kunit *test)
 /* Random operations; each completion arrives once, in the order of posting. */
 struct model {
 	struct roost_worker *worker;
-	struct node *nodes;
+	struct test_node *nodes;
 	u64 posted;
 	u64 taken;
 	u32 lies;
@@ -244,7 +244,7 @@ struct model {
 
 static bool post_next(struct model *m)
 {
-	struct node *node = &m->nodes[m->posted % N];
+	struct test_node *node = &m->nodes[m->posted % N];
 
 	return post(m->worker, node, m->posted++);
 }
