@@ -209,6 +209,7 @@ static void kernel_park(struct worker *w, uint32_t event)
 		stat_add(&w->stats.parks, 1);
 	else
 		stat_add(&w->stats.parks_refused, 1);
+	kring_look_soon(w);
 	/* CQ_FULL: the next collect() makes room. */
 }
 

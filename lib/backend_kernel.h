@@ -49,9 +49,10 @@ struct kbackend {
  * @looks:	resumes, as collect() has counted them; own thread
  * @next_look:	in @looks: when to look at the rings of the others
  * @next_hand_over: in @looks: when to see whether they are handed over
- * @stash:	completions moved out of a full CQ to be handled later; own thread
- * @stash_count: how many
- * @stash_size:	room
+ * @stash_count: completions moved out of a full CQ; written with @draining held
+ * @stash_first: where in @stash they begin; with @draining held
+ * @stash_size:	room in @stash; own thread, with @draining held
+ * @stash:	they themselves; with @draining held
  */
 struct kring {
 	struct kworker k;
@@ -67,9 +68,11 @@ struct kring {
 	uint32_t looks;
 	uint32_t next_look;
 	uint32_t next_hand_over;
-	struct roost_cqe *stash;
-	uint32_t stash_count;
+
+	____cacheline_aligned _Atomic uint32_t stash_count;
+	uint32_t stash_first;
 	uint32_t stash_size;
+	struct roost_cqe *stash;
 } __attribute__((aligned(128)));
 
 static inline struct kbackend *kernel_of(const struct runtime *rt)
@@ -109,9 +112,6 @@ static inline void shared_release(uint32_t *p, uint32_t v)
  * As kring_stage().
  */
 static inline struct roost_sqe *kring_place(struct worker *w);
-
-/* Make room in the full ring.  Return: false if that cannot be. */
-bool kring_make_room(struct worker *w);
 
 /**
  * kring_stage() - a zeroed place for one entry
@@ -183,8 +183,12 @@ int kring_enter(struct worker *w, uint32_t flags, uint32_t event,
 /** kring_flush() - hand over everything staged, without sleeping */
 void kring_flush(struct worker *w);
 
-/** kring_flush_due() - before a resume: hand over what must not wait longer */
-void kring_flush_due(struct worker *w);
+/*
+ * kring_flush_due() - before a resume: hand over what must not wait longer
+ *
+ * Return: true if that took a call, whose completions nobody was woken for.
+ */
+bool kring_flush_due(struct worker *w);
 
 /**
  * kring_hand_over() - hand over what is staged in another worker's ring
@@ -208,10 +212,20 @@ void kring_hand_over_for(struct worker *w, bool all);
 unsigned int kernel_collect(struct worker *w, bool idle);
 
 /**
+ * kring_look_soon() - the next collect() looks at every ring that has something
+ * @w:		the calling worker, after a park
+ */
+void kring_look_soon(struct worker *w);
+
+/** kring_announce() - somebody idle is to see to what the own CQ has */
+void kring_announce(struct worker *w);
+
+/**
  * kring_stash() - empty the own CQ without handling what is in it
  * @w:		the calling worker
  *
- * For places that cannot call into the scheduler.
+ * For places that cannot call into the scheduler.  Who drains the ring finds it
+ * in the stash, before what comes later.
  */
 void kring_stash(struct worker *w);
 

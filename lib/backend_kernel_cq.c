@@ -12,6 +12,11 @@
  * the kernel writes, but only each COLLECT_EVERY resumes if several actors wait
  * for theirs.  Those of the others are looked at through the mask in the control
  * page every LOOK_EVERY resumes, and one by one before a park.
+ *
+ * The kernel wakes somebody for a completion unless the carrier of that very ring
+ * is in the kernel just then: it is about to look.  So after a call we do look,
+ * and where we cannot, in the middle of an actor that may go on for long, or do
+ * not go on to the end, somebody idle is woken for the rest.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -22,6 +27,8 @@
 #include "backend_kernel.h"
 #include "backend_kernel_io.h"
 #include "fd.h"
+#include "idle.h"
+#include "inject.h"
 #include "log.h"
 
 #define BATCH		64
@@ -45,16 +52,22 @@ static void release_claim(struct kring *r)
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
+static uint32_t stashed(const struct kring *r)
+{
+	return atomic_load_explicit(&r->stash_count, memory_order_relaxed);
+}
+
 static bool has_completions(const struct kring *r)
 {
 	/* Acquire: entries before the tail; pairs with the kernel's release. */
 	return shared_acquire(&r->k.page->cq_tail) !=
-	       shared_relaxed(&r->k.page->cq_head);
+		       shared_relaxed(&r->k.page->cq_head) ||
+	       unlikely(stashed(r));
 }
 
-/* Copy at most @room entries.  The caller holds the claim. */
-static unsigned int take(struct kring *r, struct roost_cqe *to,
-			 unsigned int room)
+/* Copy at most @room entries of the ring.  The caller holds the claim. */
+static unsigned int take_from_ring(struct kring *r, struct roost_cqe *to,
+				   unsigned int room)
 {
 	struct roost_worker_page *page = r->k.page;
 	uint32_t head = shared_relaxed(&page->cq_head);
@@ -70,6 +83,29 @@ static unsigned int take(struct kring *r, struct roost_cqe *to,
 	return n;
 }
 
+/* Copy at most @room of the entries that were moved out of the ring. */
+static noinline unsigned int take_from_stash(struct kring *r,
+					     struct roost_cqe *to,
+					     unsigned int room)
+{
+	uint32_t count = stashed(r);
+	unsigned int n = count < room ? count : room;
+
+	memcpy(to, r->stash + r->stash_first, n * sizeof(*to));
+	r->stash_first = n < count ? r->stash_first + n : 0;
+	atomic_store_explicit(&r->stash_count, count - n, memory_order_relaxed);
+	return n;
+}
+
+/* The oldest first.  The caller holds the claim. */
+static unsigned int take(struct kring *r, struct roost_cqe *to,
+			 unsigned int room)
+{
+	if (unlikely(stashed(r)))
+		return take_from_stash(r, to, room);
+	return take_from_ring(r, to, room);
+}
+
 /* Clear a ring's bit in the mask of non-empty rings, before it is drained. */
 static void clear_ready(struct runtime *rt, uint32_t index)
 {
@@ -82,12 +118,22 @@ static void clear_ready(struct runtime *rt, uint32_t index)
 		atomic_fetch_and_explicit(word, ~bit, memory_order_acq_rel);
 }
 
-/* For the others, who may have looked while the bit was clear. */
-static void set_ready(struct runtime *rt, uint32_t index)
+/*
+ * What is left in @r is for the others too: those who have looked while the bit
+ * was clear, and those who have left it to us, as we had the claim, and sleep.
+ */
+static noinline void leave_rest(struct worker *w, struct kring *r)
 {
 	atomic_fetch_or_explicit((_Atomic uint64_t *)
-					 &rt->control->cq_ready[index / 64],
-				 1ULL << (index % 64), memory_order_release);
+					 &w->rt->control->cq_ready[r->k.index / 64],
+				 1ULL << (r->k.index % 64), memory_order_release);
+	worker_wake_one(w->rt);
+}
+
+void kring_announce(struct worker *w)
+{
+	if (has_completions(ring_of(w)))
+		worker_wake_one(w->rt);
 }
 
 /* @now: the clock, if it was read already. */
@@ -134,21 +180,28 @@ static unsigned int drain(struct worker *w, struct kring *r, bool once)
 	clear_ready(w->rt, r->k.index);
 	while (has_completions(r) && try_claim(r)) {
 		n = take(r, batch, BATCH);
+		inject_delay();
 		release_claim(r);
 		handle(w, batch, n);
 		taken += n;
 		if (once && has_completions(r)) {
-			set_ready(w->rt, r->k.index);
+			leave_rest(w, r);
 			break;
 		}
 	}
 	return taken;
 }
 
+/* Room for a whole ring behind what is there.  The caller holds the claim. */
 static bool stash_grow(struct kring *r)
 {
-	uint32_t size = r->stash_size ? 2 * r->stash_size : KRING_CQ_ENTRIES;
-	struct roost_cqe *p = realloc(r->stash, size * sizeof(*p));
+	uint32_t size = r->stash_first + stashed(r) + KRING_CQ_ENTRIES;
+	struct roost_cqe *p;
+
+	if (size <= r->stash_size)
+		return true;
+	size += size / 2;
+	p = realloc(r->stash, size * sizeof(*p));
 
 	if (!p)
 		return false;
@@ -160,38 +213,21 @@ static bool stash_grow(struct kring *r)
 void kring_stash(struct worker *w)
 {
 	struct kring *r = ring_of(w);
+	uint32_t count;
 
-	while (has_completions(r)) {
-		if (r->stash_count == r->stash_size && !stash_grow(r))
-			log_fatal("no memory for %u completions", r->stash_count);
-		if (!try_claim(r)) {
-			/* Whoever has it makes room just now. */
-			sched_yield();
-			return;
-		}
-		r->stash_count += take(r, r->stash + r->stash_count,
-				       r->stash_size - r->stash_count);
-		release_claim(r);
+	if (!try_claim(r)) {
+		/* Whoever has it makes room just now. */
+		sched_yield();
+		return;
 	}
-}
-
-static unsigned int handle_stash(struct worker *w)
-{
-	struct kring *r = ring_of(w);
-	struct roost_cqe batch[BATCH];
-	unsigned int n, at = 0;
-
-	/* Handling may add to the stash: work on copies. */
-	while (at < r->stash_count) {
-		n = r->stash_count - at;
-		if (n > BATCH)
-			n = BATCH;
-		memcpy(batch, r->stash + at, n * sizeof(*batch));
-		at += n;
-		handle(w, batch, n);
-	}
-	r->stash_count = 0;
-	return at;
+	if (!stash_grow(r))
+		log_fatal("no memory for %u completions", stashed(r));
+	count = stashed(r);
+	count += take_from_ring(r, r->stash + r->stash_first + count,
+				KRING_CQ_ENTRIES);
+	atomic_store_explicit(&r->stash_count, count, memory_order_relaxed);
+	release_claim(r);
+	kring_announce(w);
 }
 
 /* Move what waits for a place in @r's CQ there; any thread may. */
@@ -276,22 +312,32 @@ static noinline unsigned int look_around(struct worker *w, bool idle)
 	return look_at_ready(w);
 }
 
+void kring_look_soon(struct worker *w)
+{
+	struct kring *r = ring_of(w);
+
+	w->spare = 0;
+	r->next_look = r->looks;
+}
+
 unsigned int kernel_collect(struct worker *w, bool idle)
 {
 	struct kring *r = ring_of(w);
-	unsigned int n = 0;
+	unsigned int n, others = 0;
+	bool called = false;
 
 	if (!idle) {
 		r->looks += COLLECT_EVERY - w->spare;
 		w->spare = COLLECT_EVERY - 1;
 	}
-	if (unlikely(r->stash_count))
-		n += handle_stash(w);
-	n += look_at(w, r, !idle);
+	n = look_at(w, r, !idle);
 	if (w->rt->nr_workers > 1)
-		n += look_around(w, idle);
+		others = look_around(w, idle);
 	/* With nothing queued it goes idle next, and the park hands over. */
 	if (!idle && worker_queued(w))
-		kring_flush_due(w);
+		called = kring_flush_due(w);
+	/* What others had may have needed room in our ring: a call as well. */
+	if (unlikely(called || others))
+		n += others + look_at(w, r, !idle);
 	return n;
 }

@@ -78,6 +78,9 @@ int kring_enter(struct worker *w, uint32_t flags, uint32_t event,
 	err = kapi_enter(&r->k, &e);
 	*outcome = e.outcome;
 	settle(r);
+	/* The scheduler looks at the ring itself. */
+	if (w->current)
+		kring_announce(w);
 	return err < 0 ? err : 0;
 }
 
@@ -149,7 +152,7 @@ static void enter_once(struct worker *w)
 	ring_of(w)->idle_at = ring_of(w)->looks;
 }
 
-void kring_flush_due(struct worker *w)
+bool kring_flush_due(struct worker *w)
 {
 	struct kring *r = ring_of(w);
 	struct runtime *rt = w->rt;
@@ -163,16 +166,17 @@ void kring_flush_due(struct worker *w)
 			settle(r);
 		if (likely(!ready)) {
 			r->idle_at = r->looks;
-			return;
+			return false;
 		}
 	}
-	if (too_old(r, ready || r->ios_staged) || staged > KRING_SQ_ENTRIES / 2 ||
-	    last_for_idle(rt) ||
-	    (r->pending_min != ROOST_NO_DEADLINE &&
-	     r->pending_min <= roost_now() + SLICE_NS)) {
-		enter_once(w);
-		kring_flush(w);
-	}
+	if (!too_old(r, ready || r->ios_staged) &&
+	    staged <= KRING_SQ_ENTRIES / 2 && !last_for_idle(rt) &&
+	    (r->pending_min == ROOST_NO_DEADLINE ||
+	     r->pending_min > roost_now() + SLICE_NS))
+		return false;
+	enter_once(w);
+	kring_flush(w);
+	return true;
 }
 
 int kring_hand_over(struct worker *w, struct kring *r)

@@ -216,6 +216,53 @@ ROOST_TEST(s1_18_expiries_wake_as_many_workers_as_they_need)
 	run_actors(6, wake_by_expiry, &n);
 }
 
+/*
+ * Deadlines so close that they have passed when they are handed over, by a worker
+ * that then runs an actor which waits for the sleeper without giving it up: what
+ * the call has found is for somebody else.
+ */
+struct sleeper {
+	_Atomic bool ran;
+	uint64_t ns;
+};
+
+static void sleeps_briefly(void *arg)
+{
+	struct sleeper *s = arg;
+
+	roost_sleep(s->ns);
+	atomic_store(&s->ran, true);
+}
+
+static void spins_for_sleeper(void *arg)
+{
+	struct sleeper *s = arg;
+	uint64_t limit = roost_after(ROOST_SEC(30));
+
+	while (!atomic_load(&s->ran) && roost_now() < limit)
+		sched_yield();
+	CHECK(atomic_load(&s->ran));
+}
+
+ACTOR_TEST(s1_18_what_a_busy_worker_finds_is_for_an_idle_one, 2)
+{
+	unsigned long round, n = rounds(3000);
+	struct sleeper s;
+	uint64_t r = 1;
+	roost_pid a, b;
+
+	for (round = 0; round < n && !tap_failed(); round++) {
+		atomic_store(&s.ran, false);
+		s.ns = random_below(&r, ROOST_USEC(100));
+		a = spawn(sleeps_briefly, &s);
+		b = spawn(spins_for_sleeper, &s);
+		if (random_percent(&r, 50))
+			roost_sleep(ROOST_USEC(50));
+		join(a);
+		join(b);
+	}
+}
+
 /* S1-07: each way to make an actor ready, while everybody else sleeps. */
 static _Atomic uint64_t parked_pid;
 static _Atomic bool parked_ran;
