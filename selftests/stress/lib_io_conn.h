@@ -110,19 +110,21 @@ struct conn {
 	enum cut cut;
 	unsigned int cut_after;	/* changes of actors at end 0 */
 	_Atomic bool cut_begun;
+	bool kept;		/* the files are those of the round before */
 	_Atomic unsigned long progress;
 	struct end end[2];
 };
 
 enum count {
 	OPS, BYTES, PARTIAL, TIMED_OUT, PART_TIMED_OUT, STOPPED, PART_STOPPED,
-	PEEKED, SEND_RECVS, BROKEN, CLOSED_UNDER, COUNTS
+	PEEKED, SEND_RECVS, BROKEN, CLOSED_UNDER, KEPT, COUNTS
 };
 
 static const char *const count_names[COUNTS] = {
 	"operations", "bytes received", "partial sends", "timed out",
 	"timed out with a part sent", "stopped", "stopped with a part sent",
 	"peeked", "sent and received", "broken by the peer", "closed meanwhile",
+	"kept for the next round",
 };
 
 static _Atomic unsigned long counts[COUNTS];

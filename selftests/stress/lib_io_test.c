@@ -16,12 +16,15 @@
  * Most rounds end when all has arrived, some with an end that is closed, closed
  * under its actors, or shut down: then what has arrived is the beginning of the
  * stream, and on unix sockets all that was said to be sent.  Then the files are
- * closed, and the next rounds get their numbers.
+ * closed, and the next rounds get their numbers; but a connection that is as good
+ * as new is often kept for the next round.
  *
  *	--rounds N	how many, of all connections together; ROOST_ROUNDS
  *	--seconds N	none begins after that; 0, the default: no limit
  *	--workers N	4 by default
  *	--seed N	where the random numbers start; ROOST_SEED
+ *	--keep PERCENT	so many of those that can be are kept; 50 by default
+ *	--bits N	streams are shorter than 2^N bytes; 17 by default, at most
  *
  * The first fault ends it, with connection, direction, offset and seed, and
  * what was last done on that connection.
@@ -45,6 +48,8 @@ static unsigned long nr_rounds;
 static unsigned long nr_seconds;
 static uint64_t last_begin;
 static unsigned int nr_workers = 4;
+static unsigned int keep = 50;
+static unsigned int max_bits = 17;
 static _Atomic unsigned long next_round, rounds_done;
 static _Atomic bool finished;
 
@@ -303,11 +308,12 @@ static void begin(struct conn *c)
 		 1 + (enum cut)random_below(&c->random, CUTS - 1);
 	c->cut_after = (unsigned int)random_below(&c->random, 4);
 	atomic_store(&c->cut_begun, false);
-	make_files(c);
+	if (!c->kept)
+		make_files(c);
 	for (side = 0; side < 2; side++) {
 		struct end *e = &c->end[side];
-		uint64_t length = 1 + random_magnitude(&c->random,
-						       c->calm ? 14 : 17);
+		unsigned int bits = c->calm && max_bits > 14 ? 14 : max_bits;
+		uint64_t length = 1 + random_magnitude(&c->random, bits);
 
 		e->random = random_next(&c->random);
 		e->actor[SENDS].pid = ROOST_PID_NONE;
@@ -345,6 +351,12 @@ static void check_cut(const struct half *from, const struct half *to)
 		    (unsigned long long)sent);
 }
 
+static void close_both(struct conn *c)
+{
+	close_end(c, &c->end[0]);
+	close_end(c, &c->end[1]);
+}
+
 static void one_round(struct conn *c)
 {
 	unsigned int side;
@@ -363,8 +375,12 @@ static void one_round(struct conn *c)
 		else
 			check_whole(from, to);
 	}
-	for (side = 0; side < 2; side++)
-		close_end(c, &c->end[side]);
+	c->kept = !c->shuts && !atomic_load(&c->cut_begun) &&
+		  random_percent(&c->random, keep);
+	if (c->kept)
+		count_add(KEPT, 1);
+	else
+		close_both(c);
 }
 
 static bool take_round(struct conn *c)
@@ -397,6 +413,8 @@ static void conn_main(void *arg)
 	}
 	while (!tap_failed() && take_round(c))
 		one_round(c);
+	if (c->kept)
+		close_both(c);
 	atomic_store(&c->progress, ULONG_MAX);
 	for (i = 0; i < 2 * WAYS; i++)
 		free(c->end[i / 2].half[i % 2].far);
@@ -508,13 +526,17 @@ int main(int argc, char **argv)
 			nr_workers = (unsigned int)strtoul(argv[i + 1], NULL, 0);
 		else if (!strcmp(argv[i], "--seed"))
 			seed = strtoull(argv[i + 1], NULL, 0);
+		else if (!strcmp(argv[i], "--keep"))
+			keep = (unsigned int)strtoul(argv[i + 1], NULL, 0);
+		else if (!strcmp(argv[i], "--bits"))
+			max_bits = (unsigned int)strtoul(argv[i + 1], NULL, 0);
 		else
 			break;
 	}
-	if (i < argc) {
+	if (i < argc || max_bits < 1 || max_bits > 17) {
 		fprintf(stderr,
-			"usage: %s [--rounds N] [--seconds N] [--workers N] [--seed N]\n",
-			argv[0]);
+			"usage: %s [--rounds N] [--seconds N] [--workers N] [--seed N]"
+			" [--keep PERCENT] [--bits 1-17]\n", argv[0]);
 		return 2;
 	}
 	return tap_main(1, argv);
