@@ -18,7 +18,7 @@ CHECK_DEBUG ?=
 
 export CHECK_KERNELS CHECK_DEBUG
 
-.PHONY: all setup kmod kunit lib tools roostctl examples selftests check style fuzz demo bench bench-vm clean help
+.PHONY: all setup kmod kunit lib tools roostctl examples selftests check check-kernels style fuzz demo bench bench-vm clean help
 # One after the other; the folders' own makes use the job server.
 .NOTPARALLEL:
 
@@ -35,6 +35,7 @@ help:
 	@echo 'make bench       tools/bench'
 	@echo 'make selftests   the test programs'
 	@echo 'make check       all tests, on this machine and in VMs (CHECK_KERNELS=, CHECK_DEBUG=)'
+	@echo 'make check-kernels  the VM tests on every kernel, and a table (KERNELS=, CHECK=options)'
 	@echo 'make style       static checks'
 	@echo 'make fuzz        random calls on a debugging kernel (MINUTES=, SEED=, FUZZ=--fail)'
 	@echo 'make demo        the server demonstration in a VM (KERNEL=, DURATION=)'
@@ -75,6 +76,9 @@ selftests: lib roostctl examples bench
 
 check:
 	@tools/check/check.sh
+
+check-kernels:
+	@tools/check/kernels.sh $(KERNELS) $(if $(CHECK),-- $(CHECK))
 
 style:
 	@tools/setup.sh check
