@@ -138,11 +138,26 @@ check_spdx()
 {
 	local file
 
-	for file in $(sources ':!LICENSES' ':!COPYING'); do
+	# two formats of dpkg's that know no comments
+	for file in $(sources ':!LICENSES' ':!COPYING' ':!debian/changelog' \
+		      ':!debian/source/format'); do
 		[ -s "$file" ] || continue
 		head -n 3 "$file" | grep -q 'SPDX-License-Identifier: ' ||
 			printf '%s: no SPDX line on top\n' "$file"
 	done
+}
+
+# What the packages say again, as their formats want it: the version, the symbols.
+check_packaging()
+{
+	local version
+
+	version=$(sed -n 's/^ROOST_VERSION=//p' VERSION)
+	head -n 1 debian/changelog | grep -qF "roost ($version) " ||
+		echo "debian/changelog: not the version in VERSION, $version"
+	diff <(sed -n 's/^\t\(roost_[a-z0-9_]*\);$/\1/p' lib/roost.map | sort) \
+		<(sed -n 's/^ \(roost_[a-z0-9_]*\)@ROOST_.*/\1/p' \
+			debian/libroost0.symbols | sort)
 }
 
 # Words of unfinished work, and traces of where the work was done. The brackets
@@ -189,7 +204,7 @@ check_shell()
 {
 	local file options
 
-	for file in $(sources tools selftests .ci); do
+	for file in $(sources tools selftests .ci kmod/dkms); do
 		options=(-x -P SCRIPTDIR -S warning -f gcc)
 		case $(head -n 2 "$file" | tr -d '\0') in
 		'#!/bin/sh'*|'#!/bin/bash'*)	;;
