@@ -40,6 +40,11 @@ help:
 	@echo 'make fuzz        random calls on a debugging kernel (MINUTES=, SEED=, FUZZ=--fail)'
 	@echo 'make demo        the server demonstration in a VM (KERNEL=, DURATION=)'
 	@echo 'make bench-vm    the echo benchmark in a VM (KERNEL=, BENCH=options)'
+	@echo 'make install     library and tools, to DESTDIR and PREFIX (/usr/local)'
+	@echo 'make uninstall   takes them away again'
+	@echo 'make install-dkms    the module, for DKMS to build: its sources, udev rule'
+	@echo 'make uninstall-dkms  takes them away again'
+	@echo 'make check-packages  build the Debian packages, and try them in a chroot'
 	@echo 'make clean       remove what was built; fetched kernels stay cached'
 
 setup:
@@ -95,6 +100,21 @@ demo:
 
 bench-vm:
 	@tools/bench/vm/run.sh --kernel $(or $(KERNEL),6.1) $(or $(BENCH),--icount)
+
+.PHONY: install uninstall install-dkms uninstall-dkms check-packages
+# These only build and copy: no package is looked for.
+install uninstall:
+	$(MAKE) -C lib $@
+	$(MAKE) -C tools $@
+
+install-dkms:
+	$(MAKE) -C kmod/dkms install
+
+uninstall-dkms:
+	$(MAKE) -C kmod/dkms uninstall
+
+check-packages:
+	@selftests/packaging/packages.sh
 
 clean:
 	rm -rf build

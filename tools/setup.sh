@@ -3,7 +3,7 @@
 #
 # Installs the Debian packages that a purpose needs and that are missing.
 #
-#   tools/setup.sh build|vm|kernel|compat|check|demo|bench|all...
+#   tools/setup.sh build|vm|kernel|compat|check|demo|bench|packages|all...
 #
 # Names what it is about to install; does nothing, quickly, when all is there.
 # Kernel images and headers are no part of this: tools/kernel/kernel.sh unpacks
@@ -53,19 +53,26 @@ packages_for()
 		printf '%s\n' liburing-dev
 		packages_for vm
 		;;
+	packages)
+		# building the Debian packages and trying them
+		printf '%s\n' dpkg-dev debhelper dh-dkms fakeroot lintian \
+			libnl-genl-3-dev pkg-config mmdebstrap git util-linux
+		packages_for vm
+		;;
 	all)
 		packages_for kernel
 		packages_for check
 		packages_for demo
 		packages_for bench
+		packages_for packages
 		;;
 	*)
-		die "unknown purpose '$1' (build, vm, kernel, compat, check, demo, bench, all)"
+		die "unknown purpose '$1' (build, vm, kernel, compat, check, demo, bench, packages, all)"
 		;;
 	esac
 }
 
-[ $# -gt 0 ] || die "usage: tools/setup.sh build|vm|kernel|compat|check|demo|bench|all..."
+[ $# -gt 0 ] || die "usage: tools/setup.sh build|vm|kernel|compat|check|demo|bench|packages|all..."
 
 wanted=$(for purpose in "$@"; do packages_for "$purpose"; done | sort -u)
 # shellcheck disable=SC2086 # a list of words is meant

@@ -15,6 +15,7 @@
 #   selftests/runtime/*_test  this machine, and the VM with ROOST_BACKEND=kernel
 #   selftests/httpd/*_test    this machine, and the VM with ROOST_BACKEND=kernel
 #   selftests/bench/*_test    this machine
+#   selftests/packaging/install.sh   this machine
 #   selftests/uapi/*_test     VM
 #   selftests/stress/lib_*    this machine, and the VM (executables)
 #   selftests/compat/*_test   VM, where the kernel runs 32-bit programs
@@ -232,7 +233,8 @@ if [ -n "$host" ]; then
 	printf '== tests on this machine\n'
 	for path in $(tests_in unit '*_test'; tests_in runtime '*_test'
 		      tests_in httpd '*_test'; tests_in bench '*_test'
-		      tests_in stress 'lib_*_test'); do
+		      tests_in stress 'lib_*_test'
+		      tests_in packaging install.sh); do
 		run_here "$path"
 	done
 fi
