@@ -147,10 +147,35 @@ check_spdx()
 	done
 }
 
-# What the packages say again, as their formats want it: the version, the symbols.
+# copyright_of FILE: what debian/copyright says of it; the last paragraph counts.
+copyright_of()
+{
+	local line pattern licence=''
+
+	while read -r line; do
+		case $line in
+		'Files: '*)
+			read -ra patterns <<<"${line#Files: }"
+			applies=''
+			for pattern in "${patterns[@]}"; do
+				# shellcheck disable=SC2254 # a pattern is meant
+				case $1 in $pattern) applies=1 ;; esac
+			done
+			;;
+		'License: '*)
+			[ -z "$applies" ] || licence=${line#License: }
+			;;
+		'')	applies='' ;;
+		esac
+	done < debian/copyright
+	printf '%s\n' "$licence"
+}
+
+# What the packages say again, as their formats want it: the version, the symbols,
+# the licences.
 check_packaging()
 {
-	local version
+	local version file spdx applies='' patterns
 
 	version=$(sed -n 's/^ROOST_VERSION=//p' VERSION)
 	head -n 1 debian/changelog | grep -qF "roost ($version) " ||
@@ -158,6 +183,14 @@ check_packaging()
 	diff <(sed -n 's/^\t\(roost_[a-z0-9_]*\);$/\1/p' lib/roost.map | sort) \
 		<(sed -n 's/^ \(roost_[a-z0-9_]*\)@ROOST_.*/\1/p' \
 			debian/libroost0.symbols | sort)
+	for file in $(sources kmod include lib tools selftests Documentation debian); do
+		spdx=$(head -n 3 "$file" | sed -nE 's/.*SPDX-License-Identifier: //p' |
+			sed -E 's,( ?\*/| ?-->)$,,; s/\bMIT\b/Expat/; s/GPL-2.0/GPL-2/
+				s/\(?(GPL-2) WITH (Linux-syscall-note)\)?/\1 with \2 exception/
+				s/ OR / or /g')
+		[ -z "$spdx" ] || [ "$(copyright_of "$file")" = "$spdx" ] ||
+			echo "debian/copyright: $file is $spdx"
+	done
 }
 
 # Words of unfinished work, and traces of where the work was done. The brackets
