@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 #
 # Runs in the VM, with the module as DKMS built it: what udev makes of /dev/roost,
-# and programs with the packages' library on the kernel backend.
+# and the packages' programs and library with it.
 
 # shellcheck source=selftests/module/lib.sh
 . /roost/lib.sh
@@ -35,6 +35,26 @@ hello()
 	[ "$(tail -n 1 /tmp/said)" = 'all said hello' ]
 }
 
+# seen: roostctl lists the server, and what it has done
+seen()
+{
+	roost-httpd --backend kernel --port 0 --root /tmp > /tmp/httpd &
+	server=$!
+	try=0
+	until grep -q '^listening on' /tmp/httpd; do
+		try=$((try + 1))
+		[ $try -lt 600 ] || break
+		sleep 0.1
+	done
+	roostctl list > /tmp/listed
+	roostctl --json list | grep -q "\"pid\": *$server\b"
+	rc=$?
+	sed 's/^/# /' /tmp/httpd /tmp/listed
+	kill $server
+	wait $server
+	return $rc
+}
+
 tar -xf /roost/system.tar -C /
 echo 'roost:x:2000:' >> /etc/group
 mkdir -p /etc/udev/rules.d
@@ -50,6 +70,9 @@ hello /packaging/shared kernel
 result $? 'shared library on the kernel backend, any user'
 hello /packaging/static kernel
 result $? 'static library on the kernel backend, any user'
+
+seen
+result $? 'roostctl sees roost-httpd on the kernel backend'
 
 cp /roost/70-roost.rules /etc/udev/rules.d/
 apply

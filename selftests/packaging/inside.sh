@@ -156,13 +156,15 @@ later()
 	has_module "$1"
 }
 
-# For the VM: udev with its libraries and our rule, programs with theirs.
+# For the VM: udev with its libraries and our rule, programs and tools with theirs.
 system()
 {
 	local files=(/lib/udev/rules.d/60-roost.rules /usr/bin/udevadm
-		/usr/lib/systemd/systemd-udevd /packaging/shared /packaging/static)
+		/usr/lib/systemd/systemd-udevd /packaging/shared /packaging/static
+		/usr/bin/roost-httpd /usr/sbin/roostctl)
 
-	mapfile -t -O ${#files[@]} files < <(ldd /usr/bin/udevadm /packaging/shared |
+	mapfile -t -O ${#files[@]} files < <(
+		ldd /usr/bin/{udevadm,roost-httpd} /usr/sbin/roostctl /packaging/shared |
 		grep -o '/[^ ]*\.so[^ ]*' | sort -u)
 	tar -chf $out/system.tar -C / "${files[@]#/}" && tar -tf $out/system.tar
 }

@@ -62,15 +62,17 @@ says_hello()
 			'hello from actor '{1,2,3})" ]
 }
 
-# uapi_program: a program that needs the interface's header and nothing else.
+# uapi_program: a program that needs the interfaces' headers and nothing else.
 uapi_program()
 {
 	cat <<'END'
 #include <linux/roost.h>
+#include <linux/roost_netlink.h>
 
 int main(void)
 {
-	return ROOST_API_VERSION == 0 || sizeof(struct roost_sqe) != 64;
+	return ROOST_API_VERSION == 0 || sizeof(struct roost_sqe) != 64 ||
+	       sizeof(ROOST_NL_NAME) < 2;
 }
 END
 }

@@ -60,6 +60,55 @@ four_packages()
 	done
 }
 
+# under PREFIX WHERE PATTERN: the source's files that match it, put elsewhere.
+under()
+{
+	sed -n "s|^$2|$1/|p" "$work/files" | grep -xE "$1/$3"
+}
+
+# expected PACKAGE: what must be in it, by what is in the source.
+expected()
+{
+	local lib=/usr/lib/x86_64-linux-gnu doc=/usr/share/doc/$1/examples page name
+	local src=/usr/src/roost-$ROOST_VERSION
+
+	case $1 in
+	roost-dkms)
+		under "$src" '' '(VERSION|kmod/(Kbuild|[^/]*\.[ch])|include/uapi/.*\.h)'
+		printf '%s\n' "$src/dkms.conf" /lib/udev/rules.d/60-roost.rules \
+			"$doc/modules-load.conf"
+		;;
+	libroost0)
+		printf '%s\n' $lib/libroost.so.0 "$lib/libroost.so.$ROOST_VERSION"
+		;;
+	libroost-dev)
+		under /usr/include/roost include/roost/ '[^/]*\.h'
+		under /usr/include/linux include/uapi/linux/ '[^/]*\.h'
+		under "$doc" tools/examples/ '((hello|echo)\.c|httpd/[^/]*\.[ch])'
+		printf '%s\n' $lib/libroost.{a,so} $lib/pkgconfig/roost.pc
+		;;
+	roost-tools)
+		for page in $(grep -E '^tools/[^/]*/[^/]*\.[18]$' "$work/files"); do
+			name=${page##*/}
+			case $name in
+			*.1)	echo "/usr/bin/${name%.*}" ;;
+			*)	echo "/usr/sbin/${name%.*}" ;;
+			esac
+			echo "/usr/share/man/man${name##*.}/$name.gz"
+		done
+		;;
+	esac
+}
+
+# contents PACKAGE: what is expected and nothing else, but for pages to read.
+contents()
+{
+	diff <(expected "$1" | sort) \
+		<(dpkg-deb --fsys-tarfile "$work/${1}_${ROOST_VERSION}_"*.deb | tar -t |
+			sed -n 's|^\.\(/.*[^/]\)$|\1|p' |
+			grep -vE '^/usr/share/doc/[^/]*/[^/]*$' | sort)
+}
+
 # What it is told to hide must say why, in debian/*lintian-overrides.
 clean_for_lintian()
 {
@@ -198,6 +247,9 @@ done
 echo 'TAP version 13'
 check 'dpkg-buildpackage' build_packages || finish
 check 'four packages' four_packages || finish
+for package in libroost0 libroost-dev roost-dkms roost-tools; do
+	check "what is in $package" contents $package
+done
 check 'lintian' clean_for_lintian
 make_base
 make_chroot
