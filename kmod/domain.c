@@ -517,17 +517,19 @@ int roost_domain_create(struct roost_domain_params *params,
 	}
 	/* From here on the domain is released with its file. */
 
+	ret = roost_registry_add(domain);
+	if (ret)
+		goto put_file;
+	trace_roost_domain_create(domain);
+	roost_netlink_domain_event(ROOST_NL_CMD_DOMAIN_CREATED, domain);
+
+	/* Last: after a failure the caller's structure is as good as before. */
 	params->features = roost_domain_features(domain);
 	params->control_size = domain->control_region.size;
 	params->events_size = domain->events_region.size;
 	ret = roost_args_put(arg, params, sizeof(*params), cmd);
 	if (ret)
 		goto put_file;
-	ret = roost_registry_add(domain);
-	if (ret)
-		goto put_file;
-	trace_roost_domain_create(domain);
-	roost_netlink_domain_event(ROOST_NL_CMD_DOMAIN_CREATED, domain);
 	fd_install(fd, file);
 	return fd;
 

@@ -173,8 +173,11 @@ static int worker_flush(struct file *file, fl_owner_t id)
 static int worker_release(struct inode *inode, struct file *file)
 {
 	struct roost_worker *worker = file->private_data;
-	struct roost_domain *domain = worker->domain;
+	struct roost_domain *domain;
 
+	if (!worker)
+		return 0;
+	domain = worker->domain;
 	mutex_lock(&domain->mutex);
 	set_carrier(worker, NULL);
 	mutex_unlock(&domain->mutex);
@@ -363,35 +366,68 @@ static int publish(struct roost_domain *domain, struct roost_worker *worker)
 	return ret;
 }
 
-/* Counted, made, and the domain's. */
+/* What a worker is counted as. */
+static void cost(const struct roost_worker_params *params,
+		 u64 want[ROOST_NR_LIMITS])
+{
+	memset(want, 0, ROOST_NR_LIMITS * sizeof(*want));
+	want[ROOST_LIMIT_WORKERS] = 1;
+	want[ROOST_LIMIT_MEMORY] = sizeof(struct roost_worker) +
+				   params->map_size;
+}
+
+/* Counted and made; nobody knows it. */
 static struct roost_worker *make(struct roost_domain *domain,
 				 const struct roost_worker_params *params)
 {
-	const u64 want[ROOST_NR_LIMITS] = {
-		[ROOST_LIMIT_WORKERS]	= 1,
-		[ROOST_LIMIT_MEMORY]	= sizeof(struct roost_worker) +
-					  params->map_size,
-	};
+	u64 want[ROOST_NR_LIMITS];
 	struct roost_worker *worker;
 	int ret;
 
+	cost(params, want);
 	ret = roost_charge_all(&domain->charge, want);
 	if (ret)
 		return ERR_PTR(ret);
 	worker = worker_alloc(domain, params);
-	ret = PTR_ERR_OR_ZERO(worker);
-	if (ret)
-		goto uncharge;
-	ret = publish(domain, worker);
-	if (ret)
-		goto free_worker;
+	if (IS_ERR(worker))
+		roost_uncharge_all(&domain->charge, want);
 	return worker;
+}
 
-free_worker:
+/* Still nobody knows it. */
+static void unmake(struct roost_worker *worker,
+		   const struct roost_worker_params *params)
+{
+	struct roost_domain *domain = worker->domain;
+	u64 want[ROOST_NR_LIMITS];
+
 	roost_worker_free(worker);
-uncharge:
+	cost(params, want);
 	roost_uncharge_all(&domain->charge, want);
-	return ERR_PTR(ret);
+}
+
+/*
+ * With its file, and the domain's: it has a number.  That comes last, since a
+ * number is never given out again.
+ */
+static struct file *make_file(struct roost_worker *worker)
+{
+	struct file *file;
+	int ret;
+
+	file = anon_inode_getfile("[roost-worker]", &worker_fops, worker,
+				  O_RDWR);
+	if (IS_ERR(file))
+		return file;
+	ret = publish(worker->domain, worker);
+	if (ret) {
+		/* Nothing for worker_release() to do. */
+		file->private_data = NULL;
+		fput(file);
+		return ERR_PTR(ret);
+	}
+	roost_domain_get(worker->domain);
+	return file;
 }
 
 /**
@@ -403,7 +439,7 @@ uncharge:
  *
  * Context: task, may sleep.  Return: the file descriptor; -EINVAL; -ENOSPC if
  * the domain has had ROOST_MAX_WORKERS already; -EDQUOT; -ENOMEM, -EMFILE,
- * -ENFILE, -EFAULT.  After the last three the number stays used.
+ * -ENFILE; -EFAULT, after which a number may stay used.
  */
 int roost_worker_create(struct roost_domain *domain,
 			struct roost_worker_params *params,
@@ -425,13 +461,10 @@ int roost_worker_create(struct roost_domain *domain,
 		ret = PTR_ERR(worker);
 		goto put_fd;
 	}
-	roost_domain_get(domain);
-	file = anon_inode_getfile("[roost-worker]", &worker_fops, worker,
-				  O_RDWR);
+	file = make_file(worker);
 	if (IS_ERR(file)) {
 		ret = PTR_ERR(file);
-		roost_cq_close(worker);
-		roost_domain_put(domain);
+		unmake(worker, params);
 		goto put_fd;
 	}
 	/* From here on worker_release() does the cleaning up. */
