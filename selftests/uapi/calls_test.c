@@ -69,7 +69,9 @@ TEST_F(calls, no_descriptor_left)
 /* The machine has no file left, for who may not take the last ones. */
 static int in_need_of_files(int number)
 {
+	struct roost_worker_params p = { .sq_entries = 1, .cq_entries = 2 };
 	static int dev, domain;
+	int ret;
 
 	switch (number) {
 	case 0:
@@ -79,7 +81,9 @@ static int in_need_of_files(int number)
 	case 1:
 		return create_domain(dev);
 	default:
-		return create_worker(domain);
+		/* the first that comes to be is number 0 */
+		ret = call(domain, ROOST_IOC_CREATE_WORKER, &p);
+		return ret >= 0 && p.index ? -ERANGE : ret;
 	}
 }
 
