@@ -52,6 +52,7 @@
 #include "park.h"
 #include "poll.h"
 #include "registry.h"
+#include "sleep.h"
 #include "timeout.h"
 #include "trace.h"
 #include "worker.h"
@@ -192,8 +193,8 @@ static int domain_wake_sized(struct roost_domain *domain, void __user *arg,
 }
 
 /* From who knows the structure as we do: no copy of it. */
-static __always_inline int domain_wake(struct roost_domain *domain,
-				       const void __user *arg)
+static __always_inline long domain_wake(struct roost_domain *domain,
+					const void __user *arg)
 {
 	const struct roost_wake __user *wake = arg;
 	u32 flags, index;
@@ -209,7 +210,7 @@ static __always_inline int domain_wake(struct roost_domain *domain,
 		return -EINVAL;
 	if (likely(!(flags & ~(ROOST_WAKE_INDEX | ROOST_WAKE_SYNC)) &&
 		   flags & ROOST_WAKE_INDEX))
-		return roost_wake_index(domain, index, flags & ROOST_WAKE_SYNC);
+		return wake_index(domain, index, flags & ROOST_WAKE_SYNC);
 	return roost_wake(domain, flags, index);
 fault:
 	user_access_end();

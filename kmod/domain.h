@@ -5,12 +5,13 @@
 
 #include <linux/atomic.h>
 #include <linux/bitmap.h>
+#include <linux/build_bug.h>
+#include <linux/compiler.h>
 #include <linux/fs.h>
 #include <linux/kref.h>
 #include <linux/llist.h>
 #include <linux/mmu_notifier.h>
 #include <linux/mutex.h>
-#include <linux/nospec.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/uidgid.h>
@@ -178,7 +179,13 @@ roost_domain_worker(struct roost_domain *domain, u32 index)
 {
 	if (index >= ROOST_MAX_WORKERS)
 		return NULL;
-	index = array_index_nospec(index, ROOST_MAX_WORKERS);
+	/*
+	 * As array_index_nospec(), for one instruction: the compiler must not
+	 * know that this changes nothing.
+	 */
+	BUILD_BUG_ON_NOT_POWER_OF_2(ROOST_MAX_WORKERS);
+	OPTIMIZER_HIDE_VAR(index);
+	index &= ROOST_MAX_WORKERS - 1;
 	/* Pairs with the release in roost_worker_create(). */
 	return smp_load_acquire(&domain->workers[index]);
 }

@@ -15,13 +15,14 @@
 #include "park.h"
 #include "poll.h"
 #include "ring.h"
+#include "sleep.h"
 #include "timeout.h"
 #include "worker.h"
 
 /* Entries copied at a time, on the stack. */
 #define FETCH_BATCH	16
 
-/* What of a call's structure counts, and what is to be returned. */
+/* What of a call's structure counts. */
 struct call {
 	u32 flags;
 	u32 to_submit;
@@ -29,23 +30,28 @@ struct call {
 	u32 event;
 	u32 wake;
 	u64 zero;	/* all that must be zero, ORed */
+};
+
+/* What is returned; in a register, so that nobody takes its address. */
+struct done {
 	u32 submitted;
 	u32 outcome;
 };
 
 static __always_inline int check_args(const struct call *call)
 {
-	bool park = call->flags & ROOST_ENTER_PARK;
-
-	if (call->zero ||
-	    call->flags & ~(ROOST_ENTER_PARK | ROOST_ENTER_WAKE))
+	/* In one test. */
+	if (unlikely(call->zero |
+		     (call->flags & ~(ROOST_ENTER_PARK | ROOST_ENTER_WAKE))))
 		return -EINVAL;
-	if (!park && (call->deadline || call->event))
+	if (call->flags & ROOST_ENTER_PARK) {
+		if (unlikely(call->deadline > ROOST_MAX_DEADLINE) &&
+		    call->deadline != ROOST_NO_DEADLINE)
+			return -EINVAL;
+	} else if (call->deadline || call->event) {
 		return -EINVAL;
-	if (park && call->deadline > ROOST_MAX_DEADLINE &&
-	    call->deadline != ROOST_NO_DEADLINE)
-		return -EINVAL;
-	if (call->wake && !(call->flags & ROOST_ENTER_WAKE))
+	}
+	if (call->wake && unlikely(!(call->flags & ROOST_ENTER_WAKE)))
 		return -EINVAL;
 	return 0;
 }
@@ -89,97 +95,87 @@ static __always_inline void run_io(struct roost_worker *worker)
 
 /*
  * Consume up to @to_submit entries, but no more than a ring full, so that a
- * process which goes on filling the ring meanwhile cannot keep us here.  Adds
- * ROOST_OUT_CQ_FULL if not all that was asked for, or all there is, was consumed.
- * Returns how many were.
+ * process which goes on filling the ring meanwhile cannot keep us here.  The
+ * outcome is ROOST_OUT_CQ_FULL if not all that was asked for, or all there is, was
+ * consumed.
  */
-static noinline u32 submit(struct roost_worker *worker, u32 to_submit,
-			   u32 *outcome)
+static struct done submit(struct roost_worker *worker, u32 to_submit)
 {
 	u32 todo = min(to_submit, worker->sq_entries);
 	struct roost_sqe sqes[FETCH_BATCH] roost_uninitialized;
-	u32 n, reserved, done = 0;
+	struct done done = { 0 };
+	u32 n, reserved;
 	bool posted = false;
 
-	while (done < todo) {
+	while (done.submitted < todo) {
 		n = roost_sq_fetch(worker, sqes,
-				   min_t(u32, todo - done, FETCH_BATCH),
+				   min_t(u32, todo - done.submitted,
+					 FETCH_BATCH),
 				   &reserved);
 		if (!n)
 			break;
 		posted |= execute(worker, sqes, n, reserved);
-		done += n;
+		done.submitted += n;
 		if (fatal_signal_pending(current))
 			break;
 		cond_resched();
 	}
 	if (posted)
 		announce(worker);
-	if (done < todo && roost_sq_pending(worker))
-		*outcome |= ROOST_OUT_CQ_FULL;
+	if (done.submitted < todo && roost_sq_pending(worker))
+		done.outcome = ROOST_OUT_CQ_FULL;
 	return done;
 }
 
-static __always_inline void wake_sibling(struct roost_worker *worker,
-					 struct call *call)
+/*
+ * Is there anything to do before the call wakes and sleeps?  What there is besides
+ * submissions are hints: what comes later is an event, and looked at then.
+ */
+static __always_inline bool busy(const struct roost_worker *worker, u32 to_submit)
 {
-	bool sync = call->flags & ROOST_ENTER_PARK;
+	const struct roost_domain *domain = worker->domain;
 
-	if (roost_wake_index(worker->domain, call->wake, sync) < 0)
-		call->outcome |= ROOST_OUT_NO_TARGET;
+	return to_submit | READ_ONCE(domain->nr_ready) |
+	       READ_ONCE(worker->nr_overflow) |
+	       (unsigned long)READ_ONCE(domain->reap.first) |
+	       (unsigned long)READ_ONCE(domain->dead_files.first);
 }
 
-static __always_inline int park(struct roost_worker *worker, struct call *call)
+static noinline struct done work(struct roost_worker *worker, u32 to_submit)
 {
-	u32 reason;
+	struct done done = { 0 };
+	u32 outcome = 0;
 
-	/* I/O that is ready is nothing to sleep through. */
-	if (unlikely(call->outcome & ROOST_OUT_CQ_FULL ||
-		     READ_ONCE(worker->domain->nr_ready))) {
-		roost_park_skip(worker, &call->outcome);
-		return 0;
-	}
-	reason = roost_park(worker, call->deadline, call->event);
-	/* What has ended the park may be I/O that is ready now. */
-	run_io(worker);
-	call->outcome |= reason;
-	if (reason & (ROOST_OUT_WAKE | ROOST_OUT_EVENT | ROOST_OUT_TIMEOUT))
-		return 0;
-	return reason & ROOST_OUT_SIGNAL ? -EINTR : 0;
-}
-
-static __always_inline int carry_out(struct roost_worker *worker,
-				     struct call *call)
-{
-	atomic64_inc(&worker->enters);
-	if (unlikely(!llist_empty(&worker->domain->reap)))
-		roost_poll_reap(worker->domain);
+	roost_poll_reap(worker->domain);
 	roost_file_reap(worker->domain);
-	/* A hint: what comes to wait later is an event, and looked at then. */
 	if (unlikely(READ_ONCE(worker->nr_overflow)) && roost_cq_flush(worker))
-		call->outcome |= ROOST_OUT_CQ_FULL;
-	if (call->to_submit) {
-		u32 outcome = call->outcome;
-
-		call->submitted = submit(worker, call->to_submit, &outcome);
-		call->outcome = outcome;
-	}
+		outcome = ROOST_OUT_CQ_FULL;
+	if (to_submit)
+		done = submit(worker, to_submit);
 	run_io(worker);
-	if (call->flags & ROOST_ENTER_WAKE)
-		wake_sibling(worker, call);
-	return call->flags & ROOST_ENTER_PARK ? park(worker, call) : 0;
+	done.outcome |= outcome;
+	return done;
+}
+
+/* Sleep; what has ended the park may be I/O that is ready now. */
+static __always_inline u32 park(struct roost_worker *worker,
+				const struct call *call)
+{
+	u32 reason = roost_park(worker, call->deadline, call->event);
+
+	run_io(worker);
+	return reason;
 }
 
 /* Only the two fields that are for the caller, which are neighbours. */
-static __always_inline int put_results(void __user *arg,
-				       const struct call *call)
+static __always_inline int put_results(void __user *arg, struct done done)
 {
 	struct roost_enter __user *to = arg;
 
 	if (!user_access_begin(to, sizeof(*to)))
 		return -EFAULT;
-	unsafe_put_user(call->submitted, &to->submitted, fault);
-	unsafe_put_user(call->outcome, &to->outcome, fault);
+	unsafe_put_user(done.submitted, &to->submitted, fault);
+	unsafe_put_user(done.outcome, &to->outcome, fault);
 	user_access_end();
 	return 0;
 fault:
@@ -187,20 +183,42 @@ fault:
 	return -EFAULT;
 }
 
-static __always_inline int enter(struct roost_worker *worker, struct call *call,
-				 void __user *arg)
+static __always_inline int enter(struct roost_worker *worker,
+				 const struct call *call, void __user *arg)
 {
+	bool parks = call->flags & ROOST_ENTER_PARK;
+	struct done done = { 0 };
+	bool stay = false;
 	int ret, put;
 
 	ret = check_args(call);
 	if (unlikely(ret))
 		return ret;
-	if ((call->flags & ROOST_ENTER_PARK) &&
-	    unlikely(READ_ONCE(worker->carrier) != current))
+	if (parks && unlikely(READ_ONCE(worker->carrier) != current))
 		return -EPERM;
 
-	ret = carry_out(worker, call);
-	put = put_results(arg, call);
+	atomic64_inc(&worker->enters);
+	if (busy(worker, call->to_submit)) {
+		done = work(worker, call->to_submit);
+		/* I/O that is ready is nothing to sleep through. */
+		stay = done.outcome & ROOST_OUT_CQ_FULL ||
+		       READ_ONCE(worker->domain->nr_ready);
+	}
+	if (call->flags & ROOST_ENTER_WAKE &&
+	    unlikely(wake_index(worker->domain, call->wake, parks) < 0))
+		done.outcome |= ROOST_OUT_NO_TARGET;
+	if (parks && unlikely(stay)) {
+		done.outcome |= roost_park_skip(worker);
+	} else if (parks) {
+		u32 reason = park(worker, call);
+
+		done.outcome |= reason;
+		if (unlikely(!(reason & (ROOST_OUT_WAKE | ROOST_OUT_EVENT |
+					 ROOST_OUT_TIMEOUT))) &&
+		    reason & ROOST_OUT_SIGNAL)
+			ret = -EINTR;
+	}
+	put = put_results(arg, done);
 	return put ?: ret;
 }
 
@@ -213,10 +231,10 @@ static __always_inline int enter(struct roost_worker *worker, struct call *call,
  *
  * Context: task, sleeps.  Return: 0 or -EINVAL, -EFAULT, -EPERM, -EINTR.
  */
-int roost_enter(struct roost_worker *worker, void __user *arg)
+long roost_enter(struct roost_worker *worker, void __user *arg)
 {
 	const struct roost_enter __user *from = arg;
-	struct call call = { 0 };
+	struct call call;
 	u64 more;
 
 	if (!user_access_begin(from, sizeof(*from)))
@@ -247,8 +265,8 @@ fault:
  *
  * Context: task, sleeps.  Return: as roost_enter(), also -E2BIG.
  */
-int roost_enter_sized(struct roost_worker *worker, void __user *arg,
-		      unsigned int cmd)
+long roost_enter_sized(struct roost_worker *worker, void __user *arg,
+		       unsigned int cmd)
 {
 	struct roost_enter from;
 	struct call call;

@@ -5,8 +5,8 @@
 
 struct roost_worker;
 
-int roost_enter(struct roost_worker *worker, void __user *arg);
-int roost_enter_sized(struct roost_worker *worker, void __user *arg,
-		      unsigned int cmd);
+long roost_enter(struct roost_worker *worker, void __user *arg);
+long roost_enter_sized(struct roost_worker *worker, void __user *arg,
+		       unsigned int cmd);
 
 #endif /* _ROOST_ENTER_H */

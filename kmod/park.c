@@ -46,46 +46,9 @@
 
 #include "domain.h"
 #include "park.h"
-#include "timeout.h"
+#include "sleep.h"
 #include "trace.h"
 #include "worker.h"
-
-/* Clear the worker's idle bit; was it set? */
-static __always_inline bool take_idle_bit(struct roost_worker *worker)
-{
-	unsigned long *idle = (unsigned long *)worker->domain->control->idle;
-
-	return test_and_clear_bit(worker->index, idle);
-}
-
-/*
- * A wake ends the current park.  Under worker->lock.  A second one before the
- * carrier runs adds nothing and counts as none, as does one that meets a permit.
- */
-static __always_inline void receive_wake(struct roost_worker *worker,
-					 enum roost_wake_kind kind)
-{
-	if (worker->reason & ROOST_OUT_WAKE)
-		return;
-	worker->reason |= ROOST_OUT_WAKE;
-	roost_count(&worker->wakes);
-	trace_roost_wake(worker, kind);
-}
-
-/*
- * End the current park's use of the shared words; once a park, under
- * worker->lock.  A bit that was cleared by somebody who then will not call is
- * a wake received.
- */
-static __always_inline void settle(struct roost_worker *worker)
-{
-	bool idle, parked;
-
-	idle = take_idle_bit(worker);
-	parked = xchg(&worker->page->parked, 0);
-	if (!idle && parked)
-		receive_wake(worker, ROOST_TRACE_WAKE_BIT);
-}
 
 /**
  * roost_park_clear() - nobody is idle here
@@ -99,31 +62,12 @@ void roost_park_clear(struct roost_worker *worker)
 	xchg(&worker->page->parked, 0);
 }
 
-/*
- * Claim a parked worker for waking it: true for exactly one caller a park.
- * Under worker->lock; the caller wakes the carrier before it drops that.
- */
-static __always_inline bool claim(struct roost_worker *worker, u32 reason)
-{
-	if (!test_and_clear_bit(worker->index, worker->domain->parked))
-		return false;
-	settle(worker);
-	if (reason == ROOST_OUT_WAKE)
-		receive_wake(worker, ROOST_TRACE_WAKE_CALL);
-	else
-		worker->reason |= reason;
-	/* All of the above; pairs with the acquire in wake_from_sleep(). */
-	smp_store_release(&worker->asleep, false);
-	return true;
-}
-
-/* What __wake_up_sync_key() tells the functions of a wait queue. */
-static int sync_flags __ro_after_init;
+int roost_sync_flags __ro_after_init;
 
 static int __init learn_sync_flags(struct wait_queue_entry *entry,
 				   unsigned int mode, int flags, void *key)
 {
-	sync_flags = flags;
+	roost_sync_flags = flags;
 	return 0;
 }
 
@@ -143,13 +87,6 @@ void __init roost_park_init(void)
 	add_wait_queue(&queue, &entry);
 	__wake_up_sync_key(&queue, TASK_NORMAL, NULL);
 	remove_wait_queue(&queue, &entry);
-}
-
-/* Under worker->lock, of a worker that was claimed. */
-static void wake_carrier(struct roost_worker *worker, bool sync)
-{
-	default_wake_function(&worker->wait, TASK_NORMAL,
-			      sync ? sync_flags : 0, NULL);
 }
 
 /* Wake a worker because there is a completion.  Any context. */
@@ -221,29 +158,6 @@ bool roost_park_expire(struct roost_worker *worker)
 	return wake_parked(worker, ROOST_OUT_TIMEOUT);
 }
 
-/* Wake or leave a permit; @sync: the caller is about to sleep. */
-static __always_inline int wake_worker(struct roost_worker *worker, bool sync)
-{
-	int n = 0;
-
-	raw_spin_lock_irq(&worker->lock);
-	if (!roost_worker_carrier(worker)) {
-		n = -ESRCH;
-	} else if (claim(worker, ROOST_OUT_WAKE)) {
-		n = 1;
-		wake_carrier(worker, sync);
-	} else {
-		n = !worker->permit;
-		worker->permit = true;
-		if (n) {
-			roost_count(&worker->wakes);
-			trace_roost_wake(worker, ROOST_TRACE_WAKE_PERMIT);
-		}
-	}
-	raw_spin_unlock_irq(&worker->lock);
-	return n;
-}
-
 /**
  * roost_wake_index() - wake a given worker, or leave it a permit
  * @domain:	the domain
@@ -255,10 +169,7 @@ static __always_inline int wake_worker(struct roost_worker *worker, bool sync)
  */
 int roost_wake_index(struct roost_domain *domain, u32 index, bool sync)
 {
-	struct roost_worker *worker = roost_domain_worker(domain, index);
-
-	/* No event: whom it is for finds it under its own lock. */
-	return worker ? wake_worker(worker, sync) : -ESRCH;
+	return wake_index(domain, index, sync);
 }
 
 static int wake_one(struct roost_domain *domain, bool sync)
@@ -327,101 +238,18 @@ int roost_wake(struct roost_domain *domain, u32 flags, u32 index)
 	}
 }
 
-/* Is there a reason not to sleep?  After (B), under worker->lock. */
-static __always_inline bool must_not_sleep(struct roost_worker *worker, u32 event)
-{
-	struct roost_control *control = worker->domain->control;
-	unsigned long *idle = (unsigned long *)control->idle;
-
-	if (READ_ONCE(control->event) != event) {
-		worker->reason |= ROOST_OUT_EVENT;
-		return true;
-	}
-	return !test_bit(worker->index, idle);
-}
-
-/*
- * Become parked, unless there is a reason not to.  The task state is set before
- * a waker can claim us, so that its wake-up is not lost.
- */
-static __always_inline bool go_to_sleep(struct roost_worker *worker, u32 event)
-{
-	bool sleep = false;
-
-	raw_spin_lock_irq(&worker->lock);
-	worker->reason = 0;
-	worker->asleep = true;
-	xchg(&worker->page->parked, 1);
-	if (worker->permit) {
-		worker->permit = false;
-		worker->reason |= ROOST_OUT_WAKE;
-	} else {
-		set_current_state(TASK_INTERRUPTIBLE);
-		set_bit(worker->index, worker->domain->parked);
-		/*
-		 * (B): parked bit and parked word before event counter and
-		 * idle bit.  Pairs with (A) in roost_domain_event(), and with
-		 * the waker's fetch-and and exchange in user space.
-		 */
-		smp_mb();
-		sleep = !must_not_sleep(worker, event);
-	}
-	if (sleep)
-		roost_count(&worker->parks);
-	else
-		roost_count(&worker->parks_refused);
-	raw_spin_unlock_irq(&worker->lock);
-	return sleep;
-}
-
-/* Nobody has claimed the park, or is just about to: end it ourselves. */
-static void end_park(struct roost_worker *worker)
-{
-	raw_spin_lock_irq(&worker->lock);
-	clear_bit(worker->index, worker->domain->parked);
-	if (worker->asleep)
-		settle(worker);
-	worker->asleep = false;
-	raw_spin_unlock_irq(&worker->lock);
-}
-
-/*
- * Awake again: take back what is left of the park, see what ended it.  The
- * counters here are written by the carrier alone.
- */
-static __always_inline u32 wake_from_sleep(struct roost_worker *worker,
-					   bool slept)
-{
-	u32 reason;
-
-	/* Pairs with the release in claim(): then all of it is done. */
-	if (smp_load_acquire(&worker->asleep))
-		end_park(worker);
-	reason = worker->reason;
-	if (reason & ROOST_OUT_WAKE)
-		roost_count(&worker->wakes_received);
-	if (reason & ROOST_OUT_TIMEOUT)
-		roost_count(&worker->timeouts);
-	if (slept)
-		reason |= ROOST_OUT_SLEPT;
-	if (unlikely(signal_pending(current))) {
-		if (!(reason & ~ROOST_OUT_SLEPT))
-			roost_count(&worker->signals);
-		reason |= ROOST_OUT_SIGNAL;
-	}
-	trace_roost_unpark(worker, reason);
-	return reason;
-}
-
 /**
  * roost_park_skip() - a park was asked for and has to wait
  * @worker:	whose carrier is the current task
- * @outcome:	ROOST_OUT_WAKE is added if somebody has cleared the idle bit
  *
  * The idle bit is clear on return, as after a park.
+ *
+ * Return: ROOST_OUT_WAKE if somebody has cleared the idle bit, else 0.
  */
-void roost_park_skip(struct roost_worker *worker, u32 *outcome)
+u32 roost_park_skip(struct roost_worker *worker)
 {
+	u32 outcome = 0;
+
 	raw_spin_lock_irq(&worker->lock);
 	roost_count(&worker->parks_refused);
 	trace_roost_park(worker, ROOST_NO_DEADLINE, false);
@@ -430,35 +258,8 @@ void roost_park_skip(struct roost_worker *worker, u32 *outcome)
 		roost_count(&worker->wakes);
 		trace_roost_wake(worker, ROOST_TRACE_WAKE_BIT);
 		roost_count(&worker->wakes_received);
-		*outcome |= ROOST_OUT_WAKE;
+		outcome = ROOST_OUT_WAKE;
 	}
 	raw_spin_unlock_irq(&worker->lock);
-}
-
-/**
- * roost_park() - sleep until a wake, an event, the deadline or a signal
- * @worker:	whose carrier is the current task; nobody else can change that
- * @deadline:	absolute ns, ROOST_NO_DEADLINE for none
- * @event:	the event counter as the caller last knew it
- *
- * Not counted as waiting for I/O.  The idle bit is clear on return.
- *
- * Context: task, sleeps.  Return: ROOST_OUT_* bits.
- */
-u32 roost_park(struct roost_worker *worker, u64 deadline, u32 event)
-{
-	bool timed = deadline != ROOST_NO_DEADLINE;
-	bool sleep;
-
-	sleep = go_to_sleep(worker, event);
-	trace_roost_park(worker, deadline, sleep);
-	if (sleep && timed)
-		roost_timeout_park(worker, deadline);
-	if (sleep)
-		schedule();
-	__set_current_state(TASK_RUNNING);
-	if (sleep && timed)
-		roost_timeout_unpark(worker);
-
-	return wake_from_sleep(worker, sleep);
+	return outcome;
 }

@@ -8,9 +8,11 @@
 struct roost_domain;
 struct roost_worker;
 
+/* What __wake_up_sync_key() tells the functions of a wait queue. */
+extern int roost_sync_flags;
+
 void roost_park_init(void);
-u32 roost_park(struct roost_worker *worker, u64 deadline, u32 event);
-void roost_park_skip(struct roost_worker *worker, u32 *outcome);
+u32 roost_park_skip(struct roost_worker *worker);
 void roost_park_clear(struct roost_worker *worker);
 bool roost_park_expire(struct roost_worker *worker);
 

@@ -138,7 +138,7 @@ static noinline long worker_other_ioctl(struct roost_worker *worker,
 static long worker_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct roost_worker *worker = file->private_data;
-	int ret;
+	long ret;
 
 	ret = roost_domain_check(worker->domain);
 	if (unlikely(ret))

@@ -18,26 +18,18 @@ struct roost_domain;
 
 /*
  * A statistics counter: one writer at a time (the lock at the field), read by
- * roost_worker_stat() without it.
+ * roost_worker_stat() without it.  One instruction, where the machine has it.
  */
 static inline void roost_count(u64 *counter)
 {
-	WRITE_ONCE(*counter, *counter + 1);
+	/* Read without the lock at any time; a count that is old does no harm. */
+	data_race((*counter)++);
 }
 
 /**
  * struct roost_worker - a worker
- * @domain:	whose it is; constant
- * @index:	its number there; constant
- * @page:	head of the shared mapping
- * @sqes:	submission ring
- * @cqes:	completion ring
- * @sq_entries:	constant
- * @cq_entries:	constant
- * @map_size:	constant
- * @region:	memory of all of these
  *
- * Written from here on by whoever has the lock that opens each group:
+ * Written by whoever has the lock that opens each group:
  *
  * @lock:	lease and sleep
  * @carrier:	the thread (a reference) that has the lease, or NULL
@@ -46,6 +38,18 @@ static inline void roost_count(u64 *counter)
  * @asleep:	the shared words of the current park have not been settled yet
  * @reason:	ROOST_OUT_* bits that the wakers of the current park have left
  * @wait:	names the carrier to what wakes synchronously
+ *
+ * Constant:
+ *
+ * @domain:	whose it is
+ * @index:	its number there
+ * @page:	head of the shared mapping
+ * @sqes:	submission ring
+ * @cqes:	completion ring
+ * @sq_entries:	places in @sqes
+ * @cq_entries:	places in @cqes
+ * @map_size:	of all of these
+ * @region:	memory of all of these
  *
  * @sq_mutex:	consumption of the submission ring
  * @sq_head:	entries consumed; the shared copy is never read back
@@ -67,17 +71,10 @@ static inline void roost_count(u64 *counter)
  * @park_entry:	deadline of the park
  */
 struct roost_worker {
-	struct roost_domain *domain;
-	u32 index;
-	struct roost_worker_page *page;
-	struct roost_sqe *sqes;
-	struct roost_cqe *cqes;
-	u32 sq_entries;
-	u32 cq_entries;
-	u32 map_size;
-	struct roost_region region;
-
-	/* Lease and sleep; leaf of all our locks but for the scheduler's. */
+	/*
+	 * Lease and sleep; leaf of all our locks but for the scheduler's.  First,
+	 * so that its address is the worker's: it is what is taken most.
+	 */
 	raw_spinlock_t lock ____cacheline_aligned;
 	struct task_struct *carrier;
 	u64 lease;
@@ -94,6 +91,17 @@ struct roost_worker {
 	u64 signals;
 	/* public: */
 	struct wait_queue_entry wait;
+
+	/* Constant. */
+	struct roost_domain *domain ____cacheline_aligned;
+	u32 index;
+	struct roost_worker_page *page;
+	struct roost_sqe *sqes;
+	struct roost_cqe *cqes;
+	u32 sq_entries;
+	u32 cq_entries;
+	u32 map_size;
+	struct roost_region region;
 
 	/* Consumption of the submission ring. */
 	struct mutex sq_mutex ____cacheline_aligned;

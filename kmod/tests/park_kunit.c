@@ -209,14 +209,11 @@ static void refusals(struct kunit *test)
 static void skipped_parks(struct kunit *test)
 {
 	struct roost_worker *worker = make_worker(test);
-	u32 outcome = ROOST_OUT_CQ_FULL;
 
 	set_bit(worker->index, idle_mask(worker));
-	roost_park_skip(worker, &outcome);
-	KUNIT_EXPECT_EQ(test, outcome, ROOST_OUT_CQ_FULL);
+	KUNIT_EXPECT_EQ(test, roost_park_skip(worker), 0);
 	expect_awake(test, worker);
-	roost_park_skip(worker, &outcome);
-	KUNIT_EXPECT_EQ(test, outcome, ROOST_OUT_CQ_FULL | ROOST_OUT_WAKE);
+	KUNIT_EXPECT_EQ(test, roost_park_skip(worker), ROOST_OUT_WAKE);
 	KUNIT_EXPECT_EQ(test, worker->wakes, 1);
 	KUNIT_EXPECT_EQ(test, worker->wakes_received, 1);
 	KUNIT_EXPECT_EQ(test, worker->parks_refused, 2);
