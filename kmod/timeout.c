@@ -362,21 +362,22 @@ static bool plain_set(const struct roost_sqe *sqe)
 
 /*
  * The common case: the op exists, is at home here or armed nowhere else, the
- * sequence is newer, and no undelivered expiry has to be dropped.  Under
- * worker->wheel_lock, where all of this stays as it is.
+ * sequence is newer, and no undelivered expiry has to be dropped.  Then the op has
+ * the new sequence.  Under worker->wheel_lock, where all of this stays as it is.
  */
 static struct roost_timer_op *peek_op(struct roost_worker *worker,
-				      const struct roost_sqe *sqe)
+				      const struct roost_domain *domain,
+				      u64 op_id)
 {
 	struct roost_timer_op *op;
 
-	op = roost_table_peek(&worker->domain->timers,
-			      roost_op_index(sqe->op_id));
+	op = roost_table_peek(&domain->timers, roost_op_index(op_id));
 	if (unlikely(!op || READ_ONCE(op->home) != worker))
 		return NULL;
-	if (unlikely(!newer(op, roost_op_sequence(sqe->op_id), 1) ||
+	if (unlikely(!newer(op, roost_op_sequence(op_id), 1) ||
 		     roost_completion_queued(&op->completion)))
 		return NULL;
+	op->sequence = roost_op_sequence(op_id);
 	return op;
 }
 
@@ -396,20 +397,20 @@ static struct roost_timer_op *peek_op(struct roost_worker *worker,
 u32 roost_timer_set_batch(struct roost_worker *worker,
 			  const struct roost_sqe *sqes, u32 n)
 {
-	struct roost_domain *domain = worker->domain;
+	const struct roost_domain *domain = worker->domain;
+	const s64 offset = domain->time_offset;
 	u64 now = ktime_get_ns();
 	struct roost_timer_op *op;
 	u32 i, armed = 0;
 	u64 deadline;
 
 	raw_spin_lock_irq(&worker->wheel_lock);
-	for (i = 0; i < n && plain_set(&sqes[i]); i++) {
-		op = peek_op(worker, &sqes[i]);
+	for (i = 0; i < n && plain_set(sqes); i++, sqes++) {
+		op = peek_op(worker, domain, sqes->op_id);
 		if (!op)
 			break;
-		op->sequence = roost_op_sequence(sqes[i].op_id);
-		deadline = sqes[i].deadline;
-		if (unlikely(domain->time_offset))
+		deadline = sqes->deadline;
+		if (unlikely(offset))
 			deadline = to_host(domain, deadline);
 		trace_roost_timer_set(worker, op->index, op->sequence, deadline,
 				      op->armed);

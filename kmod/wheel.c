@@ -135,19 +135,6 @@ static u64 next_tick(struct roost_wheel *w)
 }
 
 /*
- * Let the cursor catch up with the present if no occupied slot lies between,
- * lest a near deadline be placed on a coarse level because the cursor is stale.
- * Pending entries don't hold it back: they have left their slots.
- */
-static void forward(struct roost_wheel *w, u64 now_tick)
-{
-	if (now_tick <= w->cursor)
-		return;
-	if (w->next > now_tick || next_tick(w) > now_tick)
-		w->cursor = now_tick;
-}
-
-/*
  * list_add_tail() without the checks of CONFIG_DEBUG_LIST, which would be a fifth
  * of what arming costs.  These lists are nobody else's; roost_wheel_check().
  */
@@ -187,6 +174,24 @@ static inline void place(struct roost_wheel *w, struct roost_wheel_entry *e)
 	begin = (tick >> LEVEL_SHIFT(level)) << LEVEL_SHIFT(level);
 	if (begin < w->next)
 		w->next = begin;
+}
+
+/* Add an entry; the cursor is where it can be. */
+static inline void add(struct roost_wheel *w, struct roost_wheel_entry *e,
+		       u64 expires_ns)
+{
+	e->expires = expires_ns;
+	place(w, e);
+	w->count++;
+}
+
+/* The same if it is to be looked whether an occupied slot lies between. */
+static noinline void add_late(struct roost_wheel *w, struct roost_wheel_entry *e,
+			      u64 expires_ns, u64 now_tick)
+{
+	if (next_tick(w) > now_tick)
+		w->cursor = now_tick;
+	add(w, e, expires_ns);
 }
 
 /*
@@ -271,13 +276,25 @@ void roost_wheel_entry_init(struct roost_wheel_entry *e)
 void roost_wheel_add(struct roost_wheel *w, struct roost_wheel_entry *e,
 		     u64 expires_ns, u64 now_ns)
 {
+	u64 now_tick = tick_floor(w, now_ns);
+
 	if (WARN_ON_ONCE(roost_wheel_queued(e)))
 		return;
 
-	forward(w, tick_floor(w, now_ns));
-	e->expires = expires_ns;
-	place(w, e);
-	w->count++;
+	/*
+	 * Let the cursor catch up with the present if no occupied slot lies
+	 * between, lest a near deadline be placed on a coarse level because the
+	 * cursor is stale.  Pending entries don't hold it back: they have left
+	 * their slots.  What adds is here twice, as this function then calls none.
+	 */
+	if (now_tick > w->cursor) {
+		if (w->next <= now_tick) {
+			add_late(w, e, expires_ns, now_tick);
+			return;
+		}
+		w->cursor = now_tick;
+	}
+	add(w, e, expires_ns);
 }
 
 /**

@@ -57,6 +57,10 @@ static inline bool shim_warn(bool broken, const char *what, const char *file,
 	return broken;
 }
 
+#ifndef noinline
+#define noinline __attribute__((noinline))
+#endif
+
 #ifndef WARN_ON_ONCE
 #define WARN_ON_ONCE(cond) shim_warn(!!(cond), #cond, __FILE__, __LINE__)
 #endif
