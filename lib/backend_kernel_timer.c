@@ -61,7 +61,16 @@ static inline uint64_t lock(struct wtimer *t)
 	return armed;
 }
 
-static void unlock(struct wtimer *t, uint64_t armed)
+/* The same, once, if what is armed is @armed. */
+static inline bool try_lock(struct wtimer *t, uint64_t armed)
+{
+	return atomic_compare_exchange_strong_explicit(&t->armed, &armed,
+						       ARMED_BUSY,
+						       memory_order_acquire,
+						       memory_order_relaxed);
+}
+
+static inline void unlock(struct wtimer *t, uint64_t armed)
 {
 	atomic_store_explicit(&t->armed, armed, memory_order_release);
 }
@@ -84,18 +93,41 @@ static noinline bool take_back(struct worker *w, struct wtimer *t)
 	return true;
 }
 
-/* Arm for @wanted, unless something as early is armed. */
-static void arm(struct worker *w, struct wtimer *t, uint64_t wanted)
+/*
+ * Stage a TIMER_SET in the next place of the own ring, which is free.  Lock held,
+ * nothing armed, or what is has been dealt with; lets go of the lock.
+ */
+static inline __attribute__((always_inline)) void
+set(struct worker *w, struct wtimer *t, uint64_t wanted)
 {
 	struct kring *r = ring_of(w);
-	struct roost_sqe *sqe;
+	struct roost_sqe *sqe = &r->k.sq[r->sq_tail & r->k.sq_mask];
+	uint32_t sequence = t->sequence + 1;
+
+	t->sequence = sequence;
+	t->sq_index = r->sq_tail;
+	atomic_store_explicit(&t->worker, w->index, memory_order_relaxed);
+	*sqe = (struct roost_sqe){
+		.opcode = ROOST_OP_TIMER_SET,
+		.op_id = roost_op_id(t->slot, sequence),
+		.deadline = wanted,
+	};
+	kring_note_deadline(r, wanted);
+	kring_publish(r);
+	/* It may be close: see kring_flush_due(), before the next resume. */
+	w->spare = 0;
+	unlock(t, wanted);
+	stat_add(&w->stats.timers_armed, 1);
+}
+
+/* Something is armed, somebody is at it, or the ring is full. */
+static noinline void arm_other(struct worker *w, struct wtimer *t,
+			       uint64_t wanted)
+{
 	uint64_t armed;
 
-	if (wanted > ROOST_MAX_DEADLINE)
-		wanted = ROOST_MAX_DEADLINE;
 	/* First the place: making room may take a system call. */
-	sqe = kring_place(w);
-	if (unlikely(!sqe))
+	if (unlikely(!kring_place(w)))
 		log_fatal("worker %u cannot arm a timer: the module is gone",
 			  w->index);
 	armed = lock(t);
@@ -106,20 +138,24 @@ static void arm(struct worker *w, struct wtimer *t, uint64_t wanted)
 	/* Nothing armed: nothing of ours in the ring that still counts. */
 	if (armed != ROOST_FOREVER)
 		take_back(w, t);
-	t->sequence++;
-	t->sq_index = r->sq_tail;
-	atomic_store_explicit(&t->worker, w->index, memory_order_relaxed);
-	*sqe = (struct roost_sqe){
-		.opcode = ROOST_OP_TIMER_SET,
-		.op_id = roost_op_id(t->slot, t->sequence),
-		.deadline = wanted,
-	};
-	kring_note_deadline(r, wanted);
-	kring_publish(r);
-	/* It may be close: see kring_flush_due(), before the next resume. */
-	w->spare = 0;
-	unlock(t, wanted);
-	stat_add(&w->stats.timers_armed, 1);
+	set(w, t, wanted);
+}
+
+/*
+ * Arm for @wanted, unless something as early is armed.  @wanted is what a wait
+ * asks for, at most ROOST_MAX_DEADLINE.
+ */
+static inline __attribute__((always_inline)) void
+arm(struct worker *w, struct wtimer *t, uint64_t wanted)
+{
+	const struct kring *r = ring_of(w);
+
+	/* The common case, which calls nobody: room, and nothing armed. */
+	if (likely(kring_staged(r) <= r->k.sq_mask) &&
+	    likely(try_lock(t, ROOST_FOREVER)))
+		set(w, t, wanted);
+	else
+		arm_other(w, t, wanted);
 }
 
 void kernel_timer_arm(struct worker *w, struct wtimer *t)
