@@ -47,8 +47,9 @@ void timer_want(struct worker *w, struct slot *s, uint64_t deadline)
 
 	atomic_store_explicit(&t->epoch, s->epoch, memory_order_relaxed);
 	inject_delay();
+	/* Release: after the epoch. */
+	atomic_store_explicit(&t->deadline, deadline, memory_order_release);
 	/* Full barrier: pairs with the fence in timer_expired(). */
-	atomic_store_explicit(&t->deadline, deadline, memory_order_seq_cst);
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(&t->armed, memory_order_relaxed) > deadline)
 		w->rt->backend->timer_arm(w, t);
@@ -101,24 +102,34 @@ uint64_t timer_expired(struct runtime *rt, struct wtimer *t, uint64_t now)
 	return ROOST_FOREVER;
 }
 
+static int sleep_until(uint64_t deadline)
+{
+	int err;
+
+	/* Timed out: whoever has said so has looked at the clock. */
+	do {
+		err = wait_sleep(deadline);
+	} while (!err && roost_now() < deadline);
+	return err == -ECANCELED ? err : 0;
+}
+
+/* Also a sleep of no time lets others run. */
+static int sleep_not(void)
+{
+	roost_yield();
+	return roost_stopped() ? -ECANCELED : 0;
+}
+
 int roost_sleep_until(uint64_t deadline)
 {
 	if (!worker_actor())
 		return -EPERM;
-	/* Also a sleep of no time lets others run. */
-	if (deadline <= roost_now()) {
-		roost_yield();
-		return roost_stopped() ? -ECANCELED : 0;
-	}
-	do {
-		wait_begin();
-		if (wait_park(deadline, deadline == ROOST_FOREVER) == -ECANCELED)
-			return -ECANCELED;
-	} while (roost_now() < deadline);
-	return 0;
+	return deadline <= roost_now() ? sleep_not() : sleep_until(deadline);
 }
 
 int roost_sleep(uint64_t ns)
 {
-	return roost_sleep_until(roost_after(ns));
+	if (!worker_actor())
+		return -EPERM;
+	return ns ? sleep_until(roost_after(ns)) : sleep_not();
 }

@@ -92,6 +92,18 @@ int wait_park(uint64_t deadline, bool forever)
 	return park(w, s, deadline, endless ? INTENT_PARK_ENDLESS : INTENT_PARK);
 }
 
+int wait_sleep(uint64_t deadline)
+{
+	bool endless = deadline == ROOST_FOREVER;
+	struct worker *w = worker_self();
+	struct slot *s = w->current;
+
+	slot_wait_begin(s, false);
+	if (stopped_before(s))
+		return -ECANCELED;
+	return park(w, s, deadline, endless ? INTENT_PARK_ENDLESS : INTENT_PARK);
+}
+
 int wait_park_io(struct worker *w, uint64_t deadline)
 {
 	struct slot *s = w->current;

@@ -50,6 +50,16 @@ struct wait_ref wait_begin(void);
 int wait_park(uint64_t deadline, bool forever);
 
 /**
+ * wait_sleep() - a wait that nobody is told of: begin it and park
+ * @deadline:	absolute ns, ROOST_FOREVER for none; the clock is not read: one
+ *		that has passed ends the wait soon
+ *
+ * Return: -ETIMEDOUT; -ECANCELED if the actor was stopped.  0 is not to be
+ * expected, but means nothing.
+ */
+int wait_sleep(uint64_t deadline);
+
+/**
  * wait_park_io() - wait_park() for an operation that is in flight
  * @w:		the calling worker
  * @deadline:	absolute ns, ROOST_FOREVER for none; the clock is not read: one
