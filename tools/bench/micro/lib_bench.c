@@ -211,6 +211,7 @@ int main(void)
 
 	fires = env_number("BENCH_FIRES", 300);
 	bench_settle(SCHED_BATCH);
+	bench_quiet();
 	cost_of_turn = bench_cost_of_turn();
 	run("lib/", calls_main, ROOST_BACKEND_KERNEL);
 	for (i = 0; i < bench_runs(); i++) {

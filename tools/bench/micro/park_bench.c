@@ -14,6 +14,8 @@
  *	eventfd		write, epoll_wait (edge-triggered: no read)
  *	pipe		write, read
  *	msg_ring	io_uring_enter that sends to the other's ring and waits
+ *
+ * call/... is one call that has nothing to do.
  */
 #include "bench.h"
 
@@ -311,6 +313,86 @@ static double measure(struct side *side, const struct party *p,
 	return spent / (double)rounds;
 }
 
+/*
+ * One call that finds nothing to do, from one thread of two: what the way there
+ * and back costs.
+ */
+static void call_getppid(struct side *me)
+{
+	(void)me;
+	syscall(SYS_getppid);
+}
+
+static void call_futex_wake(struct side *me)
+{
+	futex(&me->word, FUTEX_WAKE, 1);
+}
+
+static void call_ioctl(struct side *me)
+{
+	/* Turned away by the module, once it knows who calls. */
+	syscall(SYS_ioctl, me->w.fd, ROOST_IOC_INFO, NULL);
+}
+
+static void call_enter(struct side *me)
+{
+	struct roost_enter e = { 0 };
+
+	syscall(SYS_ioctl, me->w.fd, ROOST_IOC_ENTER, &e);
+}
+
+/* Its permit is there already, but for the first. */
+static void call_wake(struct side *me)
+{
+	struct roost_wake w = {
+		.flags = ROOST_WAKE_INDEX,
+		.index = me->number,
+	};
+
+	syscall(SYS_ioctl, domain.fd, ROOST_IOC_WAKE, &w);
+}
+
+static const struct {
+	const char *name;
+	void (*fn)(struct side *me);
+} calls[] = {
+	{ "call/getppid", call_getppid },
+	{ "call/futex_wake", call_futex_wake },
+	{ "call/ioctl", call_ioctl },
+	{ "call/enter", call_enter },
+	{ "call/wake", call_wake },
+};
+
+/* Descriptors are looked up with a reference as soon as there are two threads. */
+static void *wait_for_word(void *arg)
+{
+	futex_sleep(arg);
+	return NULL;
+}
+
+static void measure_calls(struct side *side, unsigned long rounds)
+{
+	pthread_t second;
+	uint64_t start;
+	unsigned long i;
+	unsigned int c;
+
+	side[1].word = 0;
+	check(pthread_create(&second, NULL, wait_for_word, &side[1]) == 0);
+	sleep_ns(20 * MSEC);
+	for (c = 0; c < sizeof(calls) / sizeof(calls[0]); c++) {
+		if (!bench_wanted(calls[c].name))
+			continue;
+		start = now_ns();
+		for (i = 0; i < rounds; i++)
+			calls[c].fn(&side[0]);
+		bench_result(calls[c].name,
+			     (double)(now_ns() - start) / (double)rounds);
+	}
+	futex_wake_other(&side[0]);
+	pthread_join(second, NULL);
+}
+
 int main(void)
 {
 	const unsigned long rounds = env_number("BENCH_ROUNDS", 5000);
@@ -323,6 +405,7 @@ int main(void)
 	side_make(&side[0], 0, &side[1]);
 	side_make(&side[1], 1, &side[0]);
 	bench_settle(SCHED_BATCH);
+	bench_quiet();
 	check(attach(&side[0].w) == 0);
 	for (run = 0; run < bench_runs(); run++) {
 		for (i = 0; i < sizeof(parties) / sizeof(parties[0]); i++) {
@@ -332,6 +415,7 @@ int main(void)
 				continue;
 			bench_result(name, measure(side, &parties[i], rounds));
 		}
+		measure_calls(side, rounds);
 	}
 	return 0;
 }

@@ -302,6 +302,7 @@ int main(void)
 	check(dom_make(&domain, CROWD, 0) == 0);
 	check(wrk_make(&worker, &domain, 256, 512) == 0);
 	bench_settle(SCHED_BATCH);
+	bench_quiet();
 	check(attach(&worker) == 0);
 	cost_of_turn = bench_cost_of_turn();
 	/* What is allocated when first touched is no part of the figures. */
