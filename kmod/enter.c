@@ -99,7 +99,8 @@ static __always_inline void run_io(struct roost_worker *worker)
  * outcome is ROOST_OUT_CQ_FULL if not all that was asked for, or all there is, was
  * consumed.
  */
-static struct done submit(struct roost_worker *worker, u32 to_submit)
+static __always_inline struct done
+submit(struct roost_worker *worker, u32 to_submit)
 {
 	u32 todo = min(to_submit, worker->sq_entries);
 	struct roost_sqe sqes[FETCH_BATCH] roost_uninitialized;
@@ -143,11 +144,14 @@ static __always_inline bool busy(const struct roost_worker *worker, u32 to_submi
 
 static noinline struct done work(struct roost_worker *worker, u32 to_submit)
 {
+	struct roost_domain *domain = worker->domain;
 	struct done done = { 0 };
 	u32 outcome = 0;
 
-	roost_poll_reap(worker->domain);
-	roost_file_reap(worker->domain);
+	if (unlikely(!llist_empty(&domain->reap)))
+		roost_poll_reap(domain);
+	if (unlikely(!llist_empty(&domain->dead_files)))
+		roost_file_reap(domain);
 	if (unlikely(READ_ONCE(worker->nr_overflow)) && roost_cq_flush(worker))
 		outcome = ROOST_OUT_CQ_FULL;
 	if (to_submit)
