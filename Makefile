@@ -38,7 +38,7 @@ help:
 	@echo 'make check-kernels  the VM tests on every kernel, and a table (KERNELS=, CHECK=options)'
 	@echo 'make style       static checks'
 	@echo 'make fuzz        random calls on a debugging kernel (MINUTES=, SEED=, FUZZ=--fail)'
-	@echo 'make demo        the server demonstration in a VM (KERNEL=, DURATION=)'
+	@echo 'make demo        the server demonstration in a VM (KERNEL=, DURATION=, ROUNDS=)'
 	@echo 'make bench-vm    the echo benchmark in a VM (KERNEL=, BENCH=options)'
 	@echo 'make install     library and tools, to DESTDIR and PREFIX (/usr/local)'
 	@echo 'make uninstall   takes them away again'

@@ -4,15 +4,17 @@
 # Runs in the VM: measures each party at each number of connections.
 #
 # For each pair the server is started anew on CPU 0, looked at (does it send the
-# right bytes? is it the backend that was asked for?), warmed up, driven by wrk on
-# the other CPUs, and driven once more while the kernel counts its system calls.
-# Leaves in /out: rows.tsv, one line a pair (columns: see emit), for each pair
-# calls-PARTY-CONNECTIONS with a name and a count a line, and host.txt.
+# right bytes? is it the backend that was asked for?), warmed up and driven by wrk on
+# the other CPUs; in the last round once more while the kernel counts its system
+# calls. In a round each party has its turn, so that what else the host does is there
+# for all of them. Leaves in /out: rows.tsv, one line a pair and round (columns: see
+# emit), for each pair calls-PARTY-CONNECTIONS with a name and a count a line, and
+# host.txt.
 #
-# Environment: DURATION (seconds of the measured run), PARTIES, CONNECTIONS.
+# Environment: DURATION (seconds of a measured run), ROUNDS, PARTIES, CONNECTIONS.
 
 set -u
-: "${DURATION:=4}" "${COUNTED:=2}"
+: "${DURATION:=3}" "${COUNTED:=2}" "${ROUNDS:=3}"
 : "${PARTIES:=kernel futex epoll}" "${CONNECTIONS:=1 16 64}"
 
 here=/roost
@@ -214,7 +216,7 @@ parse()
 	' "$1"
 }
 
-# measure PARTY CONNECTIONS
+# measure PARTY CONNECTIONS ROUND
 measure()
 {
 	warm=1
@@ -229,40 +231,44 @@ measure()
 	# busy in the middle of the run: wrk needs a moment to come and go
 	usleep 800000
 	cpu_times > $work/cpu.0
-	sleep $((DURATION - 2))
+	usleep $(((DURATION - 2) * 1000000))
 	cpu_times > $work/cpu.1
 	wait $driver || fail "wrk: $(cat $work/wrk)"
 	switches=$(($(switches) - switches))
 	after=$(counters "$1")
 
-	count_calls
-	drive "$COUNTED" "$2" $work/wrk.counted
-	calls_counted > "/out/calls-$1-$2"
-	emit "$1" "$2"
+	: > $work/wrk.counted
+	if [ "$3" = "$ROUNDS" ]; then
+		count_calls
+		drive "$COUNTED" "$2" $work/wrk.counted
+		calls_counted > "/out/calls-$1-$2"
+	fi
+	emit "$1" "$2" "$3"
 	stop_server "$1"
 }
 
-# emit PARTY CONNECTIONS: one row. Columns: party, connections, requests,
+# emit PARTY CONNECTIONS ROUND: one row. Columns: party, connections, requests,
 # requests/s, p50 and p99 (us), errors, busy and running (percent), context switches,
 # parks, refused parks, wakes received, wake calls, enters, file events (of all of
 # the measured run); requests and errors of the counted run; read-like, write-like
-# and other system calls of the counted run.
+# and other system calls of the counted run, all 0 if there was none; round.
 emit()
 {
 	row=$(parse $work/wrk)
 	counted=$(parse $work/wrk.counted)
-	calls=$(awk '
+	calls=$(touch "/out/calls-$1-$2"; awk '
 		$1 ~ /^(read|readv|recvfrom|recvmsg|pread64)$/ { r += $2; next }
 		$1 ~ /^(write|writev|sendto|sendmsg|pwrite64)$/ { w += $2; next }
 		{ o += $2 }
 		END { printf "%d\t%d\t%d", r, w, o }' "/out/calls-$1-$2")
-	printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$row" \
+	printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$row" \
 		"$(busiest $work/cpu.0 $work/cpu.1)" "$switches" \
 		"$(difference "$before" "$after")" \
 		"$(echo "$counted" | cut -f1)" "$(echo "$counted" | cut -f5)" \
-		"$calls" >> /out/rows.tsv
+		"$calls" "$3" >> /out/rows.tsv
 	say "$1, $2 connections: $(echo "$row" | cut -f2) requests/s"
 	cp $work/wrk "/out/wrk-$1-$2.txt"
+	[ "$3" = "$ROUNDS" ] || counted=$row
 	for row in "$row" "$counted"; do
 		[ "$(echo "$row" | cut -f1)" -gt 0 ] || fail "$1: no requests"
 		[ "$(echo "$row" | cut -f5)" -eq 0 ] ||
@@ -286,8 +292,12 @@ awk 'BEGIN {
 [ -w $trigger ] || { say "no $trigger"; exit 1; }
 
 for connections in $CONNECTIONS; do
-	for party in $PARTIES; do
-		measure "$party" "$connections"
+	round=0
+	while [ $round -lt "$ROUNDS" ]; do
+		round=$((round + 1))
+		for party in $PARTIES; do
+			measure "$party" "$connections" $round
+		done
 	done
 done
 [ $failures = 0 ]

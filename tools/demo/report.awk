@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 #
 # From the rows that guest.sh left: the table on standard output, and the same as
-# JSON in the file -v json=NAME. Also -v kernel=, duration=, counted=, and host=
-# (host.txt). Fails if a row that was wanted (-v wanted="party/connections ...") is
-# missing, has errors or no requests.
+# JSON in the file -v json=NAME. Also -v kernel=, duration=, counted=, rounds=, and
+# host= (host.txt). Rates, latencies and ratios are medians of the rounds, a ratio's
+# two sides being of one round; counts a request are of all rounds together. Fails if
+# a row that was wanted (-v wanted="party/connections ...") is missing, has errors or
+# no requests.
 
 function per(n, of)
 {
@@ -34,35 +36,66 @@ function duration_of(us)
 	return sprintf("%.2f s", us / 1000000)
 }
 
-function json_row(	separator, line, part)
+function median(v, n,	i, k, x)
+{
+	for (i = 2; i <= n; i++) {
+		x = v[i]
+		for (k = i - 1; k && v[k] > x; k--)
+			v[k + 1] = v[k]
+		v[k + 1] = x
+	}
+	return n ? n % 2 ? v[(n + 1) / 2] : (v[n / 2] + v[n / 2 + 1]) / 2 : 0
+}
+
+# of column @c in the rounds of @row
+function middle(row, c,	v, n, r)
+{
+	for (r = 1; r <= rounds; r++)
+		if ((row, r, c) in cell)
+			v[++n] = cell[row, r, c]
+	return median(v, n)
+}
+
+# the same, added; a dash stays
+function sum(row, c,	n, r)
+{
+	for (r = 1; r <= rounds; r++) {
+		if (cell[row, r, c] == "-")
+			return "-"
+		n += cell[row, r, c]
+	}
+	return n + 0
+}
+
+function json_row(row,	separator, line, part)
 {
 	printf "%s\n    {\"party\": \"%s\", \"connections\": %d", rows++ ? "," : "",
-	       $1, $2 > json
-	field("requests", $3)
-	field("requests_per_second", $4)
-	field("p50_us", $5)
-	field("p99_us", $6)
-	field("errors", $7 + $18)
-	field("busy_percent", $8)
-	field("running_percent", $9)
-	field("context_switches", $10)
-	field("parks", number($11))
-	field("parks_refused", number($12))
-	field("wakes", number($13))
-	field("wake_calls", number($14))
-	field("enters", number($15))
-	field("file_events", number($16))
-	field("counted_requests", $17)
-	field("calls_per_request", per($19 + $20 + $21, $17))
-	field("reads_per_request", per($19, $17))
-	field("writes_per_request", per($20, $17))
-	field("other_calls_per_request", per($21, $17))
-	field("context_switches_per_request", per($10, $3))
-	field("parks_per_request", number(per($11, $3)))
-	field("wakes_per_request", number(per($13, $3)))
+	       party[row], conns[row] > json
+	field("requests", sum(row, 3))
+	field("requests_per_second", middle(row, 4))
+	field("p50_us", middle(row, 5))
+	field("p99_us", middle(row, 6))
+	field("errors", sum(row, 7) + sum(row, 18))
+	field("busy_percent", middle(row, 8))
+	field("running_percent", middle(row, 9))
+	field("context_switches", sum(row, 10))
+	field("parks", number(sum(row, 11)))
+	field("parks_refused", number(sum(row, 12)))
+	field("wakes", number(sum(row, 13)))
+	field("wake_calls", number(sum(row, 14)))
+	field("enters", number(sum(row, 15)))
+	field("file_events", number(sum(row, 16)))
+	field("counted_requests", sum(row, 17))
+	field("calls_per_request", per(calls(row), sum(row, 17)))
+	field("reads_per_request", per(sum(row, 19), sum(row, 17)))
+	field("writes_per_request", per(sum(row, 20), sum(row, 17)))
+	field("other_calls_per_request", per(sum(row, 21), sum(row, 17)))
+	field("context_switches_per_request", per(sum(row, 10), sum(row, 3)))
+	field("parks_per_request", number(per(sum(row, 11), sum(row, 3))))
+	field("wakes_per_request", number(per(sum(row, 13), sum(row, 3))))
 	printf ", \"calls\": {" > json
 	separator = ""
-	while ((getline line < (dir "/calls-" $1 "-" $2)) > 0) {
+	while ((getline line < (dir "/calls-" party[row] "-" conns[row])) > 0) {
 		split(line, part, " ")
 		printf "%s\"%s\": %d", separator, part[1], part[2] > json
 		separator = ", "
@@ -70,14 +103,45 @@ function json_row(	separator, line, part)
 	printf "}}" > json
 }
 
-function ratio(a, b, c,		value)
+function calls(row)
 {
-	if (!((a, c) in rate) || !((b, c) in rate) || !rate[b, c])
+	return sum(row, 19) + sum(row, 20) + sum(row, 21)
+}
+
+function print_row(row,	n, counted_requests)
+{
+	n = sum(row, 3)
+	counted_requests = sum(row, 17)
+	printf heads, party[row], conns[row], sprintf("%.0f", middle(row, 4)),
+	       duration_of(middle(row, 5)), duration_of(middle(row, 6)),
+	       sum(row, 7) + sum(row, 18), sprintf("%.1f", middle(row, 8)),
+	       two(calls(row), counted_requests),
+	       two(sum(row, 19), counted_requests),
+	       two(sum(row, 20), counted_requests),
+	       two(sum(row, 21), counted_requests), per(sum(row, 10), n),
+	       per(sum(row, 11), n), per(sum(row, 13), n)
+	if (n > 0 && counted_requests > 0 && sum(row, 7) + sum(row, 18) == 0)
+		good[row] = 1
+	if (conns[row] >= 64 && middle(row, 8) < 95)
+		idle = idle " " row
+	json_row(row)
+}
+
+# of the rates of @a and @b with @c connections: "median (least-most)"
+function ratio(a, b, c,	v, n, r, mine, its)
+{
+	for (r = 1; r <= rounds; r++) {
+		mine = cell[a "/" c, r, 4]
+		its = cell[b "/" c, r, 4]
+		if (mine && its)
+			v[++n] = mine / its
+	}
+	if (!n)
 		return "-"
-	value = sprintf("%.3f", rate[a, c] / rate[b, c])
-	printf "%s\n    {\"ratio\": \"%s/%s\", \"connections\": %d, \"value\": %s}",
-	       ratios++ ? "," : "", a, b, c, value > json
-	return value
+	value = median(v, n)
+	printf "%s\n    {\"ratio\": \"%s/%s\", \"connections\": %d, \"value\": %.3f, \"min\": %.3f, \"max\": %.3f}",
+	       ratios++ ? "," : "", a, b, c, value, v[1], v[n] > json
+	return sprintf("%.3f (%.2f-%.2f)", value, v[1], v[n])
 }
 
 BEGIN {
@@ -94,10 +158,10 @@ BEGIN {
 	       release, tcg ? "true" : "false" > json
 	printf "  \"cpus\": %d, \"clock\": \"%s\", \"file_bytes\": %d,\n", cpus,
 	       clock, size > json
-	printf "  \"seconds\": %d, \"counted_seconds\": %d,\n  \"rows\": [", duration,
-	       counted > json
-	printf "Linux %s, %d virtual CPUs: server on one, wrk on the others; %d s a row, a file of %d bytes\n\n",
-	       release, cpus, duration, size
+	printf "  \"seconds\": %d, \"rounds\": %d, \"counted_seconds\": %d,\n  \"rows\": [",
+	       duration, rounds, counted > json
+	printf "Linux %s, %d virtual CPUs: server on one, wrk on the others; median of %d rounds of %d s, a file of %d bytes\n\n",
+	       release, cpus, rounds, duration, size
 	heads = "%-7s %5s %10s %10s %10s %6s %6s %6s %6s %6s %6s %8s %8s %8s\n"
 	printf heads, "", "", "", "", "", "", "", "calls", "", "", "", "switches",
 	       "parks", "wakes"
@@ -106,32 +170,31 @@ BEGIN {
 }
 
 {
-	printf heads, $1, $2, sprintf("%.0f", $4), duration_of($5),
-	       duration_of($6), $7 + $18, $8, two($19 + $20 + $21, $17),
-	       two($19, $17), two($20, $17), two($21, $17), per($10, $3),
-	       per($11, $3), per($13, $3)
-	rate[$1, $2] = $4
-	if ($3 > 0 && $17 > 0 && $7 + $18 == 0)
-		good[$1 "/" $2] = 1
+	row = $1 "/" $2
+	for (i = 3; i <= 21; i++)
+		cell[row, $22, i] = $i
+	if (!(row in party))
+		all[++nr_rows] = row
+	party[row] = $1
+	conns[row] = $2
 	if (!($2 in known))
 		order[++sizes] = $2
 	known[$2] = 1
-	if ($2 >= 64 && $8 < 95)
-		idle = idle " " $1 "/" $2
-	json_row()
 }
 
 END {
+	for (i = 1; i <= nr_rows; i++)
+		print_row(all[i])
 	printf "\n  ],\n  \"ratios\": [" > json
 	printf "\n%-24s", "requests/s, ratio"
 	for (i = 1; i <= sizes; i++)
-		printf "%10s", order[i] " conns"
+		printf "%20s", order[i] " conns"
 	printf "\n%-24s", "kernel/futex"
 	for (i = 1; i <= sizes; i++)
-		printf "%10s", ratio("kernel", "futex", order[i])
+		printf "%20s", ratio("kernel", "futex", order[i])
 	printf "\n%-24s", "kernel/epoll"
 	for (i = 1; i <= sizes; i++)
-		printf "%10s", ratio("kernel", "epoll", order[i])
+		printf "%20s", ratio("kernel", "epoll", order[i])
 	print "\n"
 	n = split(wanted, want, " ")
 	for (i = 1; i <= n; i++)

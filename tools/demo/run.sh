@@ -7,7 +7,8 @@
 #   tools/demo/run.sh          or: make demo
 #
 # Environment (or variables of make): KERNEL, of tools/vm/run.sh (6.1); DURATION,
-# seconds of each measured run (4); PARTIES and CONNECTIONS, to do less.
+# seconds of each measured run (3); ROUNDS, how many of these (3), whose median is
+# printed; PARTIES and CONNECTIONS, to do less.
 #
 # Prints one table; the same stands as JSON in build/demo/demo-KERNEL.json. Ends
 # with 0 only if every row ran and had no error.
@@ -23,12 +24,15 @@ case ${1:-} in
 esac
 
 kernel=${KERNEL:-6.1}
-duration=${DURATION:-4}
+duration=${DURATION:-3}
+rounds=${ROUNDS:-3}
 counted=2
 parties=${PARTIES:-kernel futex epoll}
 connections=${CONNECTIONS:-1 16 64}
 [[ $duration =~ ^[1-9][0-9]*$ ]] && [ "$duration" -ge 3 ] ||
 	die "DURATION=$duration: whole seconds, at least 3"
+
+[[ $rounds =~ ^[1-9][0-9]?$ ]] || die "ROUNDS=$rounds: 1 to 99"
 
 cd "$ROOST_TOP" || exit 125
 out=build/demo/$kernel
@@ -53,14 +57,14 @@ limit=60
 for number in $connections; do
 	for party in $parties; do
 		wanted+="$party/$number "
-		limit=$((limit + duration + counted + 12))
+		limit=$((limit + rounds * (duration + 12) + counted))
 	done
 done
 
 tools/vm/run.sh --kernel "$kernel" --smp 4 --timeout $limit --out "$out" \
 	--log "$out/log" --prog wrk \
 	--file tools/examples/httpd/httpd --file tools/examples/epoll_httpd \
-	--env DURATION="$duration" --env COUNTED=$counted \
+	--env DURATION="$duration" --env COUNTED=$counted --env ROUNDS="$rounds" \
 	--env PARTIES="$parties" --env CONNECTIONS="$connections" \
 	-- tools/demo/guest.sh
 rc=$?
@@ -68,7 +72,7 @@ rc=$?
 
 echo
 awk -v json="$json" -v kernel="$kernel" -v duration="$duration" \
-	-v counted=$counted -v host="$out/host.txt" -v wanted="$wanted" \
+	-v counted=$counted -v rounds="$rounds" -v host="$out/host.txt" -v wanted="$wanted" \
 	-f tools/demo/report.awk "$out/rows.tsv" || rc=1
 [ $rc = 0 ] || say "FAILED"
 exit $rc
