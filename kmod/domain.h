@@ -186,21 +186,22 @@ roost_domain_worker(struct roost_domain *domain, u32 index)
 	BUILD_BUG_ON_NOT_POWER_OF_2(ROOST_MAX_WORKERS);
 	OPTIMIZER_HIDE_VAR(index);
 	index &= ROOST_MAX_WORKERS - 1;
-	/* Pairs with the release in roost_worker_create(). */
+	/* Pairs with the release in publish(). */
 	return smp_load_acquire(&domain->workers[index]);
 }
 
 /*
  * Raise the event counter: something that a worker on its way to sleep cannot
  * see has happened.  Comes after it was published, and before parked workers
- * are looked for: the full barrier (A) orders both and pairs with (B) in
- * roost_park(), so that either we find the worker parked or it finds the
- * counter changed.
+ * are looked for: the full barriers (A) order both and pair with (B) in
+ * may_sleep(), so that either we find the worker parked or it finds the
+ * counter changed; and who has sampled the new count finds what was published.
  */
 static inline void roost_domain_event(struct roost_domain *domain)
 {
+	smp_mb__before_atomic(); /* pairs with the acquire of who samples */
 	atomic_inc((atomic_t *)&domain->control->event);
-	smp_mb__after_atomic(); /* (A), pairs with (B) in roost_park() */
+	smp_mb__after_atomic(); /* (A), pairs with (B) in may_sleep() */
 	roost_watch_notify(&domain->watch);
 }
 

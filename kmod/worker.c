@@ -49,7 +49,7 @@ static void set_carrier(struct roost_worker *worker, struct task_struct *task)
 	if (old)
 		announce_detach(worker, old);
 	raw_spin_lock_irq(&worker->lock);
-	WRITE_ONCE(worker->carrier, task); /* read in roost_park() */
+	WRITE_ONCE(worker->carrier, task); /* read without the lock */
 	init_waitqueue_entry(&worker->wait, task);
 	worker->permit = false;
 	if (task)
