@@ -186,7 +186,8 @@ void kring_flush(struct worker *w);
 /*
  * kring_flush_due() - before a resume: hand over what must not wait longer
  *
- * Return: true if that took a call, whose completions nobody was woken for.
+ * Return: true if that took a call: nobody was woken for what it has put into the
+ * own ring.
  */
 bool kring_flush_due(struct worker *w);
 

@@ -227,7 +227,9 @@ void kring_stash(struct worker *w)
 				KRING_CQ_ENTRIES);
 	atomic_store_explicit(&r->stash_count, count, memory_order_relaxed);
 	release_claim(r);
-	kring_announce(w);
+	/* Also who looked meanwhile, and was busy, shall look again. */
+	if (has_completions(r))
+		leave_rest(w, r);
 }
 
 /* Move what waits for a place in @r's CQ there; any thread may. */

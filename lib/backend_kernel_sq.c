@@ -78,9 +78,11 @@ int kring_enter(struct worker *w, uint32_t flags, uint32_t event,
 	err = kapi_enter(&r->k, &e);
 	*outcome = e.outcome;
 	settle(r);
-	/* The scheduler looks at the ring itself. */
+	/* The scheduler looks at the ring itself, and soon. */
 	if (w->current)
 		kring_announce(w);
+	else
+		w->spare = 0;
 	return err < 0 ? err : 0;
 }
 
