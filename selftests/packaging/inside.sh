@@ -181,7 +181,7 @@ remove()
 purge()
 {
 	# shellcheck disable=SC2086 # words are meant
-	dpkg --purge $names && ! ours
+	dpkg --purge $names && [ -z "$(ours)" ]
 }
 
 nothing_left()

@@ -54,6 +54,8 @@ static void one_round(roost_fn fn, void (*wake)(void), uint64_t *r)
 	roost_pid pid[CROWD];
 	int i;
 
+	/* of a round, not of all of them */
+	alarm(TEST_LIMIT_S);
 	atomic_store(&arrived, 0);
 	common = roost_after(random_below(r, ROOST_MSEC(1)));
 	for (i = 0; i < everybody; i++) {

@@ -122,7 +122,17 @@ static const char *damage(struct world *x, enum level level)
 	return NULL;
 }
 
-/* The op, and its completion; @row->good if it is armed and should be. */
+static unsigned long nr_armed(const struct world *x)
+{
+	struct roost_domain_stat s = stat_of(&x->d);
+
+	return s.timers_pending + s.polls_armed + s.ios_pending;
+}
+
+/*
+ * The op, and its completion; @row->good if it is armed and should be, -ECHILD if
+ * it is neither armed nor complete.
+ */
 static int call_op(struct world *x, const struct row *row, unsigned int nth,
 		   bool *came)
 {
@@ -141,7 +151,9 @@ static int call_op(struct world *x, const struct row *row, unsigned int nth,
 		return -EPROTO;
 	if (pop(&x->w, &cqe))
 		return cqe.user_data == sqe.op_id ? cqe.res : -EBADMSG;
-	if (row->waits || sqe.opcode == ROOST_OP_SKIP)
+	if (row->waits)
+		return nr_armed(x) == 1 ? row->good : -ECHILD;
+	if (sqe.opcode == ROOST_OP_SKIP)
 		return row->good;
 	ret = wait_pop(&x->d, &x->w, &cqe, x->limit);
 	return ret ?: cqe.res;
@@ -230,11 +242,14 @@ static const char *step(const struct row *row, unsigned int nth, int *ret,
 	return NULL;
 }
 
+/* Calls of all rows that failed as they were made to. */
+static unsigned long all_failed;
+
 /* The walk of a row; false if anything was wrong. */
 static bool walk(const struct row *row)
 {
 	long refs = module_refs(), objects, left;
-	unsigned int nth, injected = 0, failed = 0;
+	unsigned int nth, at = 0, injected = 0, failed = 0;
 	const char *wrong;
 	bool came;
 	int ret;
@@ -243,6 +258,7 @@ static bool walk(const struct row *row)
 	wrong = step(row, 0, &ret, &came);
 	objects = module_objects();
 	for (nth = 1; !wrong && nth < STEPS; nth++) {
+		at = nth;
 		wrong = step(row, nth, &ret, &came);
 		injected += came;
 		failed += !good(row, ret);
@@ -262,7 +278,8 @@ static bool walk(const struct row *row)
 	       inject_kind ? inject_kind->name : "one", row->what, injected,
 	       failed);
 	if (wrong)
-		printf("# %s, failure %u: %s\n", row->what, nth, wrong);
+		printf("# %s, failure %u: %s\n", row->what, at, wrong);
+	all_failed += failed;
 	return !wrong;
 }
 
