@@ -60,6 +60,8 @@ function middle(row, c,	v, n, r)
 function sum(row, c,	n, r)
 {
 	for (r = 1; r <= rounds; r++) {
+		if (!((row, r, c) in cell))
+			continue
 		if (cell[row, r, c] == "-")
 			return "-"
 		n += cell[row, r, c]
@@ -120,7 +122,7 @@ function print_row(row,	n, counted_requests)
 	       two(sum(row, 20), counted_requests),
 	       two(sum(row, 21), counted_requests), per(sum(row, 10), n),
 	       per(sum(row, 11), n), per(sum(row, 13), n)
-	if (n > 0 && counted_requests > 0 && sum(row, 7) + sum(row, 18) == 0)
+	if (turns[row] == rounds && n > 0 && counted_requests > 0 && sum(row, 7) + sum(row, 18) == 0)
 		good[row] = 1
 	if (conns[row] >= 64 && middle(row, 8) < 95)
 		idle = idle " " row
@@ -128,14 +130,11 @@ function print_row(row,	n, counted_requests)
 }
 
 # of the rates of @a and @b with @c connections: "median (least-most)"
-function ratio(a, b, c,	v, n, r, mine, its)
+function ratio(a, b, c,	v, n, r, value)
 {
-	for (r = 1; r <= rounds; r++) {
-		mine = cell[a "/" c, r, 4]
-		its = cell[b "/" c, r, 4]
-		if (mine && its)
-			v[++n] = mine / its
-	}
+	for (r = 1; r <= rounds; r++)
+		if ((a "/" c, r, 4) in cell && cell[b "/" c, r, 4] + 0)
+			v[++n] = cell[a "/" c, r, 4] / cell[b "/" c, r, 4]
 	if (!n)
 		return "-"
 	value = median(v, n)
@@ -175,6 +174,7 @@ BEGIN {
 		cell[row, $22, i] = $i
 	if (!(row in party))
 		all[++nr_rows] = row
+	turns[row]++
 	party[row] = $1
 	conns[row] = $2
 	if (!($2 in known))

@@ -37,11 +37,11 @@ out=build/bench/profile
 rm -rf "$out"
 mkdir -p "$out"
 {
-	tools/setup.sh bench
-	make lib
-	make kmod KVER="$kernel"
-	make -C tools/bench/vm "$server" client
-	gcc -O2 -shared -fPIC -o "$out/plugin.so" tools/bench/vm/profile_plugin.c
+	tools/setup.sh bench &&
+		make lib &&
+		make kmod KVER="$kernel" &&
+		make -C tools/bench/vm "$server" client &&
+		gcc -O2 -shared -fPIC -o "$out/plugin.so" tools/bench/vm/profile_plugin.c
 } > "$out/build.log" 2>&1 || die "the build failed, see $out/build.log"
 
 # run REQUESTS
