@@ -211,6 +211,7 @@ struct roost_worker *fixture_worker(struct kunit *test, u32 sq_entries,
 	lay_out(&params);
 	worker = make(domain, &params);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(worker));
+	KUNIT_ASSERT_EQ(test, publish(domain, worker), 0);
 	return worker;
 }
 
