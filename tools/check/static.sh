@@ -202,7 +202,7 @@ check_words()
 		'(^|[^[:alnum:]_./])/w[o]rk/' '/tmp/b[r]ief' '\bthe b[r]ief\b'
 		'\b(sub-?)?a[g]ents?\b' '\bC[E]O\b' '\bthis s[e]ssion\b'
 		'\bi[s]sue #?[0-9]'
-		'(deb|security|snapshot|ftp)\.d[e]bian\.org'
+		'[a-z]\.d[e]bian\.org' '[a-z]:[/]/[a-z0-9-]+\.[a-z]'
 	)
 
 	sources ':!LICENSES' | tr '\n' '\0' | xargs -0 grep -nIE \
