@@ -109,21 +109,24 @@ static void receives(void *arg)
 	meet();
 }
 
-static _Atomic bool go, stop_sending;
+static _Atomic bool go, over;
 
-static void *sender_main(void *arg unused_arg)
+/*
+ * What comes from a thread that is no worker, when the others expire; one act a
+ * round, said by say_go().
+ */
+static void *outside_main(void *arg)
 {
-	int i;
+	void (*act)(void) = *(void (**)(void))arg;
 
-	while (!atomic_load(&stop_sending)) {
+	while (!atomic_load(&over)) {
 		if (!atomic_exchange(&go, false)) {
 			sched_yield();
 			continue;
 		}
 		while (roost_now() < common)
 			;
-		for (i = 1; i < everybody; i++)
-			CHECK_EQ(send(ends[i][1], "x", 1, 0), 1);
+		act();
 	}
 	return NULL;
 }
@@ -133,18 +136,32 @@ static void say_go(void)
 	atomic_store(&go, true);
 }
 
+static void rounds_with_outside(roost_fn fn, void (*act)(void))
+{
+	pthread_t outside;
+
+	atomic_store(&over, false);
+	REQUIRE(!pthread_create(&outside, NULL, outside_main, &act));
+	all_rounds(fn, say_go);
+	atomic_store(&over, true);
+	pthread_join(outside, NULL);
+}
+
+static void send_to_all(void)
+{
+	int i;
+
+	for (i = 1; i < everybody; i++)
+		CHECK_EQ(send(ends[i][1], "x", 1, 0), 1);
+}
+
 static void arrivals(void *arg unused_arg)
 {
-	pthread_t sender;
 	int i;
 
 	for (i = 1; i < everybody; i++)
 		REQUIRE(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends[i]));
-	atomic_store(&stop_sending, false);
-	REQUIRE(!pthread_create(&sender, NULL, sender_main, NULL));
-	all_rounds(receives, say_go);
-	atomic_store(&stop_sending, true);
-	pthread_join(sender, NULL);
+	rounds_with_outside(receives, send_to_all);
 	for (i = 1; i < everybody; i++) {
 		roost_close(ends[i][0]);
 		close(ends[i][1]);
@@ -167,32 +184,17 @@ static void parks(void *arg)
 	meet();
 }
 
-static void *unparker_main(void *arg unused_arg)
+static void unpark_every_other(void)
 {
 	int i;
 
-	while (!atomic_load(&stop_sending)) {
-		if (!atomic_exchange(&go, false)) {
-			sched_yield();
-			continue;
-		}
-		while (roost_now() < common)
-			;
-		for (i = 1; i < everybody; i += 2)
-			CHECK_EQ(roost_unpark(atomic_load(&pids[i])), 0);
-	}
-	return NULL;
+	for (i = 1; i < everybody; i += 2)
+		CHECK_EQ(roost_unpark(atomic_load(&pids[i])), 0);
 }
 
 static void wakes_and_expiries(void *arg unused_arg)
 {
-	pthread_t unparker;
-
-	atomic_store(&stop_sending, false);
-	REQUIRE(!pthread_create(&unparker, NULL, unparker_main, NULL));
-	all_rounds(parks, say_go);
-	atomic_store(&stop_sending, true);
-	pthread_join(unparker, NULL);
+	rounds_with_outside(parks, unpark_every_other);
 }
 
 ROOST_TEST(s1_18_actors_that_are_woken_and_expire_at_once_meet)

@@ -14,6 +14,8 @@
 set -eu
 # shellcheck source=tools/common.sh
 . "$(dirname "$0")/../../common.sh"
+# shellcheck source=tools/bench/profile.sh
+. "$ROOST_TOP/tools/bench/profile.sh"
 
 kernel=6.1 program=park_bench only=park/switch variable=BENCH_ROUNDS
 short=2000 long=12000
@@ -33,32 +35,16 @@ done
 
 cd "$ROOST_TOP"
 out=build/micro/profile
-rm -rf "$out"
-mkdir -p "$out"
-{
-	tools/setup.sh bench &&
-		make kmod KVER="$kernel" &&
-		make -C tools/bench/micro "$program" &&
-		gcc -O2 -shared -fPIC -o "$out/plugin.so" tools/bench/vm/profile_plugin.c
-} > "$out/build.log" 2>&1 || die "the build failed, see $out/build.log"
+profile_build -C tools/bench/micro "$program"
 
-# run ROUNDS
-run()
-{
-	mkdir -p "$out/$1"
-	QEMU_EXTRA="-plugin file=$out/plugin.so,out=$out/$1/blocks" \
-	tools/vm/run.sh --kernel "$kernel" --icount --timeout 300 --out "$out/$1" \
-		--env BENCH_RUNS=1 --env BENCH_ONLY="$only\$" --env "$variable=$1" \
+for rounds in "$short" "$long"; do
+	profile_run "$rounds" \
+		--env BENCH_RUNS=1 --env BENCH_ONLY="$only\$" \
+		--env "$variable=$rounds" \
 		--file "tools/bench/micro/$program" -- sh -c "
 			echo 0 > /proc/sys/kernel/kptr_restrict
-			./$program && cat /proc/kallsyms > /out/kernel.syms" \
-		> "$out/$1/log" 2>&1 ||
-		{ tail -n 20 "$out/$1/log" >&2; die "the run failed"; }
+			./$program && cat /proc/kallsyms > /out/kernel.syms"
 	# The program is static, and where nm says that it is.
-	echo '0 0' > "$out/$1/server.map"
-}
-
-run "$short"
-run "$long"
-nm "tools/bench/micro/$program" > "$out/server.syms"
-python3 tools/bench/vm/profile.py "$out" "$short" "$long"
+	echo '0 0' > "$out/$rounds/server.map"
+done
+profile_report "tools/bench/micro/$program" "$short" "$long"

@@ -13,6 +13,8 @@
 set -eu
 # shellcheck source=tools/common.sh
 . "$(dirname "$0")/../../common.sh"
+# shellcheck source=tools/bench/profile.sh
+. "$ROOST_TOP/tools/bench/profile.sh"
 
 kernel=6.1 server=echo_roost transport=unix conns=64 short=1000 long=5000
 while [ $# -gt 0 ]; do
@@ -34,31 +36,15 @@ esac
 
 cd "$ROOST_TOP"
 out=build/bench/profile
-rm -rf "$out"
-mkdir -p "$out"
-{
-	tools/setup.sh bench &&
-		make lib &&
-		make kmod KVER="$kernel" &&
-		make -C tools/bench/vm "$server" client &&
-		gcc -O2 -shared -fPIC -o "$out/plugin.so" tools/bench/vm/profile_plugin.c
-} > "$out/build.log" 2>&1 || die "the build failed, see $out/build.log"
+make -s lib >&2
+profile_build -C tools/bench/vm "$server" client
 
-# run REQUESTS
-run()
-{
-	mkdir -p "$out/$1"
-	QEMU_EXTRA="-plugin file=$out/plugin.so,out=$out/$1/blocks" \
-	tools/vm/run.sh --kernel "$kernel" --icount --timeout 300 --out "$out/$1" \
+for requests in $short $long; do
+	profile_run "$requests" \
 		--env SERVER="$server" --env ADDRESS="$address" \
-		--env CONNS="$conns" --env REQUESTS="$1" \
+		--env CONNS="$conns" --env REQUESTS="$requests" \
 		--env ROOST_BACKEND=kernel \
 		--file "tools/bench/vm/$server" --file tools/bench/vm/client \
-		-- tools/bench/vm/profile_guest.sh > "$out/$1/log" 2>&1 ||
-		{ tail -n 20 "$out/$1/log" >&2; die "the run failed"; }
-}
-
-run $short
-run $long
-nm "tools/bench/vm/$server" > "$out/server.syms"
-python3 tools/bench/vm/profile.py "$out" $short $long
+		-- tools/bench/vm/profile_guest.sh
+done
+profile_report "tools/bench/vm/$server" $short $long
