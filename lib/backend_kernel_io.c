@@ -29,8 +29,8 @@
  * deadline the wait is opened first and published before the park.
  *
  * A completion of another sequence is stale.  Of one sequence there can be two
- * only if the first says -ECANCELED and the second -ESTALE; so these are put in
- * by compare-and-swap and all others by a store.
+ * only if one says -ECANCELED and the other -ESTALE, in any order, for they are
+ * in two rings; so these are put in by compare-and-swap and all others by a store.
  *
  * GIVING UP
  *
@@ -49,9 +49,11 @@
  * What the operation has come to wins over deadline and stop: -ECANCELED means
  * that the kernel has done nothing, so no byte is lost.
  *
- * The CANCEL never overtakes its operation: if that is still in the ring of
- * another worker, that ring is handed over first.  So the completion always
- * tells how far the operation has come.
+ * The CANCEL does not overtake its operation in a ring: if that is still in the
+ * one of another worker, that is handed over first.  Only when the kernel has
+ * fetched the operation and not begun it can the CANCEL come first; then nothing
+ * was done, the operation is stale when it is begun, and either completion says
+ * so.  So the completion always tells how far the operation has come.
  */
 #include <errno.h>
 
@@ -158,6 +160,15 @@ static int how_ended(const struct slot *s)
 	return slot_wait_outcome(s) == SLOT_TIMED_OUT ? -ETIMEDOUT : 0;
 }
 
+/*
+ * Stale is also what a CANCEL has overtaken, and that may be heard of first: the
+ * CANCEL's own -ECANCELED is in another ring.
+ */
+static bool did_nothing(int res)
+{
+	return res == -ECANCELED || res == -ESTALE;
+}
+
 noinline ssize_t kernel_io_result(struct slot *s, const struct ticket *ticket,
 				  struct io_op *op)
 {
@@ -172,7 +183,7 @@ noinline ssize_t kernel_io_result(struct slot *s, const struct ticket *ticket,
 	op->sending = done >> 32 & OP_SENDING;
 	if ((int32_t)done == -EACCES)
 		forbidden(runtime_self());
-	if ((int32_t)done == -ECANCELED && err) {
+	if (err && did_nothing((int32_t)done)) {
 		op->ended = true;
 		return err;
 	}

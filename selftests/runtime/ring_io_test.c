@@ -6,6 +6,8 @@
  *
  * ROOST_ROUNDS=n multiplies the rounds; ROOST_SEED chooses another course.
  */
+#include <inttypes.h>
+
 #include "io_help.h"
 
 static unsigned long times(unsigned long usual)
@@ -76,7 +78,7 @@ static void feeder_main(void *arg)
 			len = f->total - at;
 		fill_stream(buf, len, f->key, at);
 		n = roost_send(f->fd, buf, len, 0, soon());
-		if (!CHECK(n > 0))
+		if (!CHECK_MSG(n > 0, "sent %zd at %" PRIu64, n, at))
 			break;
 		at += (uint64_t)n;
 		if (random_below(&rng, 4))
@@ -122,7 +124,7 @@ static void race_deadlines(int *fd, uint32_t key, uint64_t total,
 			++*late;
 			continue;
 		}
-		if (!CHECK(n > 0))
+		if (!CHECK_MSG(n > 0, "received %zd at %" PRIu64, n, at))
 			break;
 		CHECK_EQ(nr_wrong(frame, (size_t)n, key, at), 0);
 		at += (uint64_t)n;
