@@ -218,7 +218,7 @@ unsigned int kernel_collect(struct worker *w, bool idle);
  */
 void kring_look_soon(struct worker *w);
 
-/** kring_announce() - somebody idle is to see to what the own CQ has */
+/** kring_announce() - what the own CQ has is for whoever looks, and wakes one */
 void kring_announce(struct worker *w);
 
 /**

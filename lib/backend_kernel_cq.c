@@ -119,21 +119,19 @@ static void clear_ready(struct runtime *rt, uint32_t index)
 }
 
 /*
- * What is left in @r is for the others too: those who have looked while the bit
- * was clear, and those who have left it to us, as we had the claim, and sleep.
+ * What the own ring has is for the others too: those who have looked while the
+ * bit was clear or had to leave it to us, who had the claim, and are busy or asleep.
  */
-static noinline void leave_rest(struct worker *w, struct kring *r)
+void kring_announce(struct worker *w)
 {
+	struct kring *r = ring_of(w);
+
+	if (!has_completions(r))
+		return;
 	atomic_fetch_or_explicit((_Atomic uint64_t *)
 					 &w->rt->control->cq_ready[r->k.index / 64],
 				 1ULL << (r->k.index % 64), memory_order_release);
 	worker_wake_one(w->rt);
-}
-
-void kring_announce(struct worker *w)
-{
-	if (has_completions(ring_of(w)))
-		worker_wake_one(w->rt);
 }
 
 /* @now: the clock, if it was read already. */
@@ -171,7 +169,7 @@ static unsigned int handle(struct worker *w, const struct roost_cqe *cqe,
 	return done;
 }
 
-/* All there is; but @once, a batch at most: actors are waiting to run. */
+/* All there is; but @once, from the own ring, a batch: actors wait to run. */
 static unsigned int drain(struct worker *w, struct kring *r, bool once)
 {
 	struct roost_cqe batch[BATCH];
@@ -184,8 +182,8 @@ static unsigned int drain(struct worker *w, struct kring *r, bool once)
 		release_claim(r);
 		handle(w, batch, n);
 		taken += n;
-		if (once && has_completions(r)) {
-			leave_rest(w, r);
+		if (once) {
+			kring_announce(w);
 			break;
 		}
 	}
@@ -195,9 +193,13 @@ static unsigned int drain(struct worker *w, struct kring *r, bool once)
 /* Room for a whole ring behind what is there.  The caller holds the claim. */
 static bool stash_grow(struct kring *r)
 {
-	uint32_t size = r->stash_first + stashed(r) + KRING_CQ_ENTRIES;
+	uint32_t size = stashed(r) + KRING_CQ_ENTRIES;
 	struct roost_cqe *p;
 
+	if (r->stash_first)
+		memmove(r->stash, r->stash + r->stash_first,
+			stashed(r) * sizeof(*p));
+	r->stash_first = 0;
 	if (size <= r->stash_size)
 		return true;
 	size += size / 2;
@@ -223,13 +225,10 @@ void kring_stash(struct worker *w)
 	if (!stash_grow(r))
 		log_fatal("no memory for %u completions", stashed(r));
 	count = stashed(r);
-	count += take_from_ring(r, r->stash + r->stash_first + count,
-				KRING_CQ_ENTRIES);
+	count += take_from_ring(r, r->stash + count, KRING_CQ_ENTRIES);
 	atomic_store_explicit(&r->stash_count, count, memory_order_relaxed);
 	release_claim(r);
-	/* Also who looked meanwhile, and was busy, shall look again. */
-	if (has_completions(r))
-		leave_rest(w, r);
+	kring_announce(w);
 }
 
 /* Move what waits for a place in @r's CQ there; any thread may. */
