@@ -57,7 +57,7 @@ if [ "$sleepers" -gt 0 ]; then
 	prepare="sysctl -qw vm.max_map_count=$((sleepers * 3 + 65536));"
 	in_vm sleepers_bench --smp 2 --mem $((2048 + sleepers / 20))M \
 		--timeout 900 --env BENCH_SLEEPERS="$sleepers" \
-		--env BENCH_NAPS=2 --env BENCH_MOST_US="${BENCH_MOST_US:-100000}" \
+		--env BENCH_NAPS=3 --env BENCH_MOST_US="${BENCH_MOST_US:-100000}" \
 		--env BENCH_LEAST_US="${BENCH_LEAST_US:-1000}"
 fi
 
