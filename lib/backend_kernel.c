@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "backend.h"
@@ -92,6 +93,18 @@ static int create_domain(struct runtime *rt, int dev,
 	return err;
 }
 
+/* If nothing else will do, say why. */
+static int does_not_open(const struct runtime *rt, int err)
+{
+	if (rt->config.backend != ROOST_BACKEND_KERNEL)
+		return -ENODEV;
+	if (err == -ENOENT || err == -ENODEV || err == -ENXIO)
+		log_line("/dev/roost is not there: is the module loaded?");
+	else
+		log_line("/dev/roost does not open: %s", strerror(-err));
+	return -ENODEV;
+}
+
 static int kernel_start(struct runtime *rt)
 {
 	struct kbackend *kb;
@@ -100,7 +113,7 @@ static int kernel_start(struct runtime *rt)
 
 	dev = kapi_open();
 	if (dev < 0)
-		return -ENODEV;
+		return does_not_open(rt, dev);
 	err = kapi_info(dev, &info, NEEDED);
 	if (err < 0) {
 		log_line("the module speaks another version or lacks a feature");

@@ -4,6 +4,7 @@
  */
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include "run.h"
 
@@ -97,6 +98,33 @@ ROOST_TEST(the_backend_asked_for_is_the_one_that_runs)
 	config.backend = ROOST_BACKEND_KERNEL;
 	err = roost_run(&config, stats_backend, (void *)"kernel");
 	CHECK_EQ(err, module ? 0 : -ENODEV);
+}
+
+/* With one descriptor left, which the table of descriptors takes. */
+static void run_short_of_files(void *arg)
+{
+	int spare = dup(0);
+	struct rlimit limit = { .rlim_cur = (rlim_t)spare + 1,
+				.rlim_max = (rlim_t)spare + 1 };
+
+	close(spare);
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		_exit(2);
+	_exit(roost_run(arg, nothing, NULL) == -ENODEV ? 7 : 1);
+}
+
+ROOST_TEST(why_the_module_does_not_open_is_said)
+{
+	struct roost_config config = {
+		.workers = 1, .backend = ROOST_BACKEND_KERNEL,
+	};
+	char text[512];
+	int status = in_child_stderr(run_short_of_files, &config, text,
+				     sizeof(text));
+
+	CHECK(EXITED(status, 7));
+	CHECK_MSG(strstr(text, "/dev/roost does not open: Too many open files"),
+		  "%s", text);
 }
 
 static void runs_within(void *arg unused_arg)
