@@ -5,6 +5,8 @@
 #include <linux/fdtable.h>
 
 #include "../io.c"
+#include "../io_ready.c"
+#include "../io_try.c"
 
 #include "fake_file.h"
 #include "fixture.h"
@@ -45,7 +47,7 @@ static struct bench make_bench(struct kunit *test)
 
 static enum io_state state(const struct bench *b)
 {
-	return state_of(atomic64_read(&b->io->word));
+	return io_state_of(atomic64_read(&b->io->word));
 }
 
 static u32 flags_of(const struct bench *b)
@@ -111,7 +113,7 @@ static void clean_up(struct bench *b)
 
 	if (b->io->file) {
 		if (!hlist_unhashed(&b->io->node))
-			unlist(b->io, state(b));
+			roost_io_unlist(b->io, state(b));
 		vanish(b->io);
 	}
 	roost_file_reap(b->domain);
