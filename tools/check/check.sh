@@ -251,4 +251,5 @@ if [ -n "$vm" ]; then
 	[ -z "$debug" ] || vm_tests "$debug" short
 fi
 printf '\n%d s, logs in %s\n' $((SECONDS - start)) "$work"
+[ -s "$results" ] || say "no test was run: does anything match --only '$only'?"
 summary

@@ -250,7 +250,13 @@ check_shell()
 	return 0
 }
 
+case ${1-} in
+-h|--help)	usage; exit 0 ;;
+esac
 checks=("$@")
+for check in "${checks[@]}"; do
+	declare -F "check_$check" >/dev/null || die "there is no check $check"
+done
 [ $# -gt 0 ] || mapfile -t checks < <(declare -F |
 	sed -n 's/^declare -f check_//p')
 mkdir -p "$build"
