@@ -223,7 +223,9 @@ static __always_inline void
 io_end(struct roost_io *io, struct roost_worker *worker, s32 res, u32 flags)
 {
 	io_drop_deadline(io);
-	roost_file_put(io_finish(io, worker, res, flags));
+	/* First: who has been told may close the file, and mean it. */
+	roost_file_put(io->file);
+	io_finish(io, worker, res, flags);
 }
 
 #endif /* _ROOST_IO_OP_H */

@@ -114,7 +114,9 @@ static bool run_poll_remove(struct roost_worker *worker,
 	u64 target = 0;
 
 	result->res = roost_poll_remove(worker, sqe, &target, &flags);
-	return finish_cancel(sqe, result, target, flags);
+	/* Events that were to be told with the completion that it took back. */
+	return finish_cancel(sqe, result, target, flags) ||
+	       flags & ROOST_CQE_REPLACED;
 }
 
 static bool run_wake(struct roost_worker *worker, const struct roost_sqe *sqe,

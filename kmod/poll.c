@@ -428,6 +428,18 @@ static bool unpublish(struct roost_poll *poll)
 }
 
 /*
+ * What the old file left there must not hide the first event; but a newer call
+ * may have armed already, and that one's must not be lost.
+ */
+static void forget_events(struct roost_poll_op *op, u32 sequence)
+{
+	raw_spin_lock_irq(&op->lock);
+	if (op->sequence == sequence && !op->removed)
+		atomic_set(op->events, 0);
+	raw_spin_unlock_irq(&op->lock);
+}
+
+/*
  * Arm a new object, whose reference count the caller has raised by one.
  * Returns true if *res is the final result; false if it is armed, or has
  * completed through a callback.
@@ -496,8 +508,7 @@ bool roost_poll_add(struct roost_worker *worker, const struct roost_sqe *sqe,
 		return true;
 	if (old)
 		end(old, true, &dropped);
-	/* What the old file left there must not hide the first event. */
-	atomic_set(op->events, 0);
+	forget_events(op, roost_op_sequence(sqe->op_id));
 
 	poll = make_poll(worker, op, sqe);
 	if (IS_ERR(poll)) {

@@ -88,7 +88,7 @@ struct io_op {
  *		says, and with @idle set for the last look before a park (then it
  *		looks at every worker's queue).
  *		Returns how many were taken.
- * @flush:	hand over what is staged, without sleeping
+ * @settle:	hand over what is staged, and see that it is carried out
  * @park:	flush, then sleep unless the event counter is no longer @event or
  *		a wake came.  The own idle bit is clear on return.  Counts in
  *		@w->stats: parks if it slept, else parks_refused; wakes_received
@@ -111,7 +111,7 @@ struct io_op {
  *		-ETIMEDOUT or -ECANCELED if @op->ended; -ESTALE for an older file;
  *		-ENOSYS if it could not be handed over
  * @file_remove: forget a file of @number, as fd_ring_file() names it, once it is
- *		handed over by @flush or @fd_disarm; what waits for it ends with
+ *		handed over by @settle or @fd_disarm; what waits for it ends with
  *		-ECANCELED.  Holding the descriptor's lock
  * @fd_disarm:	stop watching; no event with an older @f->sequence is delivered
  *		afterwards.  Holding @f->lock.
@@ -126,7 +126,7 @@ struct backend {
 	void (*worker_leave)(struct worker *w);
 	void (*busy)(struct worker *w);
 	unsigned int (*collect)(struct worker *w, bool idle);
-	void (*flush)(struct worker *w);
+	void (*settle)(struct worker *w);
 	void (*park)(struct worker *w, uint32_t event);
 	bool (*wake)(struct worker *target, bool sync);
 	void (*stats)(struct runtime *rt, struct roost_stats *stats);

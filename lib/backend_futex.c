@@ -552,7 +552,7 @@ static bool futex_wake(struct worker *target, bool sync)
 	return true;
 }
 
-static void futex_flush(struct worker *w)
+static void futex_settle(struct worker *w)
 {
 	/* Nothing is ever staged: arming takes effect at once. */
 	(void)w;
@@ -568,7 +568,7 @@ const struct backend backend_futex = {
 	.worker_leave = futex_worker_leave,
 	.busy = futex_busy,
 	.collect = futex_collect,
-	.flush = futex_flush,
+	.settle = futex_settle,
 	.park = futex_park,
 	.wake = futex_wake,
 	.timer_arm = futex_timer_arm,

@@ -41,6 +41,7 @@ struct kbackend {
  * @k:		the kernel's worker
  * @draining:	somebody takes completions out of the CQ
  * @looked_at:	sq_head when a sibling last looked at it; see stuck()
+ * @handing:	so many siblings are handing over what is staged here
  * @sq_tail:	entries published; own thread
  * @pending_min: page->pending_min as last written; own thread
  * @polls_staged: a POLL_ADD is published and not handed over; own thread
@@ -59,6 +60,7 @@ struct kring {
 
 	____cacheline_aligned _Atomic bool draining;
 	_Atomic uint32_t looked_at;
+	_Atomic uint32_t handing;
 
 	____cacheline_aligned uint32_t sq_tail;
 	uint64_t pending_min;
@@ -182,6 +184,14 @@ int kring_enter(struct worker *w, uint32_t flags, uint32_t event,
 
 /** kring_flush() - hand over everything staged, without sleeping */
 void kring_flush(struct worker *w);
+
+/*
+ * kring_settle() - the same, and all that was staged is carried out
+ *
+ * Also what a sibling has fetched; but a sibling that stays away for long, in a
+ * page fault of somebody's buffer perhaps, is not waited for.
+ */
+void kring_settle(struct worker *w);
 
 /*
  * kring_flush_due() - before a resume: hand over what must not wait longer

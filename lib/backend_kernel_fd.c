@@ -62,7 +62,7 @@ void kernel_fd_disarm(struct worker *w, struct fd *f)
 	kring_publish(r);
 	/* At once: the caller may close the file now, and then must not find it
 	 * kept open by us. */
-	kring_flush(w);
+	kring_settle(w);
 	/* Acquire and release, pairs with the kernel's OR: see above. */
 	atomic_exchange_explicit(events_word(w->rt, (uint32_t)f->number), 0,
 				 memory_order_acq_rel);

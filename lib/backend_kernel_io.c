@@ -28,9 +28,10 @@
  * need not run any more until it has ended (INTENT_PARK_AND_HAND).  With a
  * deadline the wait is opened first and published before the park.
  *
- * A completion of another sequence is stale.  Of one sequence there can be two
- * only if one says -ECANCELED and the other -ESTALE, in any order, for they are
- * in two rings; so these are put in by compare-and-swap and all others by a store.
+ * A completion of another sequence is stale.  Of one sequence there can be two,
+ * in any order: a CANCEL's -ECANCELED, if it has come before the operation was
+ * begun, and what that was refused with.  So all that is below 0 is put in by
+ * compare-and-swap, and the rest by a store.
  *
  * GIVING UP
  *
@@ -160,10 +161,7 @@ static int how_ended(const struct slot *s)
 	return slot_wait_outcome(s) == SLOT_TIMED_OUT ? -ETIMEDOUT : 0;
 }
 
-/*
- * Stale is also what a CANCEL has overtaken, and that may be heard of first: the
- * CANCEL's own -ECANCELED is in another ring.
- */
+/* Stale is also what a CANCEL has overtaken, and that may be heard of first. */
 static bool did_nothing(int res)
 {
 	return res == -ECANCELED || res == -ESTALE;
@@ -277,7 +275,7 @@ noinline bool kernel_io_complete_slow(struct worker *w, struct slot *s,
 		sequence |= OP_SENDING;
 	done = (uint64_t)sequence << 32 | (uint32_t)cqe->res;
 	/* Release, pairs with kernel_io_load(). */
-	if (cqe->res != -ECANCELED && cqe->res != -ESTALE)
+	if (cqe->res >= 0)
 		atomic_store_explicit(&s->io, done, memory_order_release);
 	else if (!atomic_compare_exchange_strong_explicit(&s->io, &pending, done,
 							  memory_order_release,

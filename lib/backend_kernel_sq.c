@@ -33,6 +33,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <roost/actor.h>
 
@@ -42,6 +43,11 @@
 #define POLL_AGE	16
 #define IO_AGE		64
 #define STAGED_AGE	256
+
+/* How long to wait for a sibling: by yields, then by pauses. */
+#define YIELDS		100
+#define PAUSES		100
+#define PAUSE_NS	100000
 
 /* The slice that a resume may take before we look again, in ns. */
 #define SLICE_NS	100000
@@ -126,6 +132,35 @@ void kring_flush(struct worker *w)
 	}
 }
 
+/*
+ * Who has fetched entries of ours has raised @handing before, and lowers it when
+ * they are carried out.  Mostly a few instructions; but it may have lost its CPU.
+ */
+static noinline void await_siblings(struct kring *r)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	unsigned int tries;
+
+	for (tries = 0; tries < YIELDS + PAUSES; tries++) {
+		/* Acquire, pairs with the release in kring_hand_over(). */
+		if (!atomic_load_explicit(&r->handing, memory_order_acquire))
+			return;
+		if (tries < YIELDS)
+			sched_yield();
+		else
+			nanosleep(&pause, NULL);
+	}
+}
+
+void kring_settle(struct worker *w)
+{
+	struct kring *r = ring_of(w);
+
+	kring_flush(w);
+	if (unlikely(atomic_load_explicit(&r->handing, memory_order_acquire)))
+		await_siblings(r);
+}
+
 /* Is the oldest staged entry too old?  @io: there is I/O to be carried out. */
 static bool too_old(const struct kring *r, bool io)
 {
@@ -187,11 +222,17 @@ int kring_hand_over(struct worker *w, struct kring *r)
 	struct roost_enter e = {
 		.to_submit = tail - shared_relaxed(&r->k.page->sq_head),
 	};
+	int err;
 
 	if (!e.to_submit || e.to_submit > r->k.sq_mask + 1)
 		return 0;
 	stat_add(&w->stats.enters, 1);
-	return kapi_enter(&r->k, &e);
+	/* Before anything is fetched, which makes the kernel's lock an order. */
+	atomic_fetch_add_explicit(&r->handing, 1, memory_order_seq_cst);
+	err = kapi_enter(&r->k, &e);
+	/* Release, pairs with the acquire in await_siblings(). */
+	atomic_fetch_sub_explicit(&r->handing, 1, memory_order_release);
+	return err;
 }
 
 /*

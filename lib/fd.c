@@ -403,7 +403,7 @@ static void disarm_and_let_go(struct runtime *rt, struct fd *f)
 	if (f->armed)
 		disarm(rt, f);
 	else if (staged)
-		rt->backend->flush(worker_self());
+		rt->backend->settle(worker_self());
 }
 
 static void set_kind(struct fd *f, uint32_t kind)
@@ -437,7 +437,7 @@ int fd_adopt(struct fd *f, uint32_t kind)
 	}
 	/* An operation that this ends finds the same file and begins anew. */
 	if (let_go(rt, f, f->managed))
-		rt->backend->flush(worker_self());
+		rt->backend->settle(worker_self());
 	set_kind(f, kind);
 	start_over(f);
 	spin_unlock(&f->lock);

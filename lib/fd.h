@@ -265,6 +265,17 @@ static inline bool fd_ring_same_file(struct fd *f, uint64_t ring)
 }
 
 /*
+ * fd_moved_on() - does the number mean another file by now?
+ * @kind:	its kind when @ring was loaded; only what was managed is told of
+ *
+ * For whoever has waited and goes on with the number.
+ */
+static inline bool fd_moved_on(struct fd *f, uint32_t kind, uint64_t ring)
+{
+	return kind & FD_MANAGED && !fd_ring_same_file(f, ring);
+}
+
+/*
  * fd_kick() - make whoever waits look again
  */
 void fd_kick(struct fd *f);

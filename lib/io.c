@@ -108,6 +108,7 @@ static ssize_t managed(struct fd *f, uint32_t kind, const struct io *io,
 		       uint64_t deadline)
 {
 	const uint32_t try = io->out ? IO_TRY_OUT : IO_TRY_IN;
+	const uint64_t file = fd_ring_load(f);
 	bool last = deadline == 0;
 	uint64_t before;
 	ssize_t n;
@@ -129,6 +130,9 @@ static ssize_t managed(struct fd *f, uint32_t kind, const struct io *io,
 		}
 
 		got = wait_io(f, io->out, before, deadline);
+		/* Closed when the wait was over, and before we ran. */
+		if (unlikely(fd_moved_on(f, kind, file)))
+			return -ECANCELED;
 		if (got == -ETIMEDOUT)
 			last = true;
 		else if (got < 0)
@@ -316,14 +320,24 @@ ssize_t roost_write(int fd, const void *buf, size_t len, uint64_t deadline)
 ssize_t roost_write_all(int fd, const void *buf, size_t len, uint64_t deadline)
 {
 	size_t done = 0;
-	ssize_t n;
+	uint64_t file;
+	uint32_t kind;
+	struct fd *f;
+	ssize_t n = io_enter(fd, &f);
 
+	if (n)
+		return n;
+	file = fd_ring_load(f);
+	kind = atomic_load_explicit(&f->kind, memory_order_relaxed);
 	do {
 		n = roost_write(fd, (const char *)buf + done, len - done,
 				deadline);
 		if (n < 0)
 			return n;
 		done += (size_t)n;
+		/* What is left is not for the number's next file. */
+		if (done < len && fd_moved_on(f, kind, file))
+			return -ECANCELED;
 	} while (done < len);
 	return (ssize_t)len;
 }

@@ -43,11 +43,8 @@ static uint32_t length(size_t len)
 	return len < IO_MAX_BYTES ? (uint32_t)len : IO_MAX_BYTES;
 }
 
-/*
- * The kernel has done nothing.  Remembered for the file, so that a connection
- * asks once; a lack of memory and the like may pass.
- */
-static bool is_refusal(int err)
+/* Remembered for the file, so that a connection asks once. */
+static bool will_be_refused(int err)
 {
 	switch (-err) {
 	case EACCES:
@@ -57,6 +54,20 @@ static bool is_refusal(int err)
 		return true;
 	default:
 		return false;
+	}
+}
+
+/* The kernel has done nothing: full rings, a lack of memory and the like may pass. */
+static bool was_refused(int err)
+{
+	switch (-err) {
+	case EBUSY:
+	case EDQUOT:
+	case ENOMEM:
+	case ENOSYS:
+		return true;
+	default:
+		return will_be_refused(err);
 	}
 }
 
@@ -78,26 +89,26 @@ static ssize_t failed(struct fd *f, uint64_t ring, struct io_op *op, ssize_t n,
 		      bool *again)
 {
 	bool sent_all = op->kind == IO_SEND_RECV && !op->sending;
+	/* Closed meanwhile: what follows would meet the number's next file. */
+	bool gone = !fd_ring_same_file(f, ring);
 
 	if (op->ended)
-		return n;
+		return gone ? -ECANCELED : n;
 	switch (-n) {
-	case ENOSYS:
-	case EBUSY:
-		return -EAGAIN;
 	case ESTALE:
 	case ECANCELED:
 		/* Closed; or adopted once more, and the file is the same. */
 		*again = fd_ring_file(fd_ring_load(f)) != fd_ring_file(ring) &&
-			 fd_ring_same_file(f, ring);
+			 !gone;
 		if (*again && sent_all)
 			only_receive(op);
 		return -ECANCELED;
 	}
-	if (sent_all || !is_refusal((int)n))
+	if (sent_all || !was_refused((int)n))
 		return n;
-	fd_ring_refused(f, ring);
-	return -EAGAIN;
+	if (will_be_refused((int)n))
+		fd_ring_refused(f, ring);
+	return gone ? -ECANCELED : -EAGAIN;
 }
 
 /* Let @op mean @f as it is now.  Return: false if the ring is not for it. */

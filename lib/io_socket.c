@@ -201,11 +201,13 @@ ssize_t io_flags(struct fd *f, void *buf, size_t len, int flags, bool out,
 static ssize_t recv_whole(struct fd *f, char *buf, size_t len, int flags,
 			  uint64_t deadline)
 {
+	const uint64_t file = fd_ring_load(f);
+	const uint32_t kind = kind_of(f);
 	size_t done = 0;
 	ssize_t n = 0;
 
 	flags &= ~MSG_WAITALL;
-	while (done < len) {
+	while (done < len && !(done && fd_moved_on(f, kind, file))) {
 		n = io_flags(f, buf + done, len - done, flags, false, deadline);
 		if (n <= 0)
 			break;
@@ -315,6 +317,8 @@ static int accepted(struct fd *listener, int number)
 static int accept_wait(struct fd *f, struct sockaddr *addr, socklen_t *len,
 		       uint64_t deadline)
 {
+	const uint64_t file = fd_ring_load(f);
+	const uint32_t kind = kind_of(f);
 	bool last = deadline == 0;
 	unsigned int skipped = 0;
 	uint64_t before;
@@ -322,6 +326,9 @@ static int accept_wait(struct fd *f, struct sockaddr *addr, socklen_t *len,
 
 	for (;;) {
 		before = fd_ready_load(f);
+		/* Closed when a wait was over, and before we ran. */
+		if (unlikely(fd_moved_on(f, kind, file)))
+			return -ECANCELED;
 		got = accept_once(f, addr, len, before, last);
 		if (got >= 0)
 			return accepted(f, got);
@@ -358,14 +365,16 @@ int roost_accept(int fd, struct sockaddr *addr, socklen_t *len,
 /* Connecting */
 
 /* A listener of AF_UNIX that is full says EAGAIN and never when it no longer is. */
-static int connect_start(int fd, const struct sockaddr *addr, socklen_t len,
-			 uint64_t deadline)
+static int connect_start(struct fd *f, const struct sockaddr *addr,
+			 socklen_t len, uint64_t deadline)
 {
+	const uint64_t file = fd_ring_load(f);
+	const uint32_t kind = kind_of(f);
 	uint64_t until;
 	int err;
 
 	for (;;) {
-		err = sys_sock_connect(fd, addr, len);
+		err = sys_sock_connect(f->number, addr, len);
 		if (err != -EAGAIN || addr->sa_family != AF_UNIX)
 			return err;
 		if (deadline <= roost_now())
@@ -374,6 +383,8 @@ static int connect_start(int fd, const struct sockaddr *addr, socklen_t len,
 		err = roost_sleep_until(until < deadline ? until : deadline);
 		if (err)
 			return err;
+		if (fd_moved_on(f, kind, file))
+			return -ECANCELED;
 	}
 }
 
@@ -394,17 +405,17 @@ static int connect_outcome(int fd, const struct sockaddr *addr, socklen_t len)
 	return err > 0 ? -err : err;
 }
 
-static int connect_wait(int fd, const struct sockaddr *addr, socklen_t len,
+static int connect_wait(struct fd *f, const struct sockaddr *addr, socklen_t len,
 			uint64_t deadline)
 {
-	int err = connect_start(fd, addr, len, deadline);
+	int err = connect_start(f, addr, len, deadline);
 	int got;
 
 	while (err == -EINPROGRESS || err == -EINTR || err == -EALREADY) {
-		got = roost_fd_wait(fd, POLLOUT, deadline);
+		got = roost_fd_wait(f->number, POLLOUT, deadline);
 		if (got <= 0)
 			return got ? got : -ETIMEDOUT;
-		err = connect_outcome(fd, addr, len);
+		err = connect_outcome(f->number, addr, len);
 	}
 	return err;
 }
@@ -426,7 +437,7 @@ int roost_connect(int fd, const struct sockaddr *addr, socklen_t len,
 			return -EINVAL;
 	}
 
-	err = connect_wait(fd, addr, len, deadline);
+	err = connect_wait(f, addr, len, deadline);
 	/* What events said of the unconnected socket is void. */
 	if (!err && kind_of(f) & FD_MANAGED)
 		fd_ready_reset(f);

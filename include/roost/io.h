@@ -5,8 +5,10 @@
  * Every call takes an absolute deadline, ROOST_FOREVER for none, and parks the
  * calling actor only.  Common results: -ETIMEDOUT, the deadline passed;
  * -ECANCELED, the actor was stopped or the descriptor was closed by
- * roost_close() meanwhile; -EBADF, not an open descriptor; -EPERM outside of
- * an actor.  EINTR and EAGAIN are never seen, SIGPIPE is never raised.
+ * roost_close() meanwhile; -EBADF, not an open descriptor; -EMFILE, one that is not
+ * below the max_fds knob; -ENOMEM, or on the kernel backend -EDQUOT for a limit of
+ * the module, if it cannot be watched; -EPERM outside of an actor.  EINTR and
+ * EAGAIN are never seen but where it is said, SIGPIPE is never raised.
  *
  * A descriptor that came from roost_socket(), roost_accept(), roost_pipe() or
  * was handed over with roost_fd_adopt() is *managed*: it does not block, its
@@ -19,8 +21,9 @@
  * the new file, and from then on so do the others.
  *
  * roost_close() while another actor uses the descriptor is as safe as close(2)
- * among threads: a wait ends with -ECANCELED, a call that begins later gets
- * -EBADF, and one that is just being made may meet the number's next file.
+ * among threads: a wait ends with -ECANCELED, also one that something else has
+ * ended if its actor has not run since, a call that begins later gets -EBADF, and
+ * one that is just being made may meet the number's next file.
  *
  * Files that cannot be polled (regular files, directories, /dev/null) are read
  * and written at once, blocking the worker for as long as that takes.  A file

@@ -281,6 +281,7 @@ TEST_F(regress, no_more_after_removal_in_the_same_ring)
 	EXPECT_EQ(drain(w, &cqe), 0);
 }
 
+/* Quiet, but for the event that it has taken back. */
 TEST_F(regress, no_more_after_quiet_removal)
 {
 	struct roost_cqe cqe;
@@ -289,7 +290,10 @@ TEST_F(regress, no_more_after_quiet_removal)
 	overflow_with_more(&self->w[0], p);
 	ASSERT_EQ(submit_one(&self->w[1], sqe_poll_remove(0, 2,
 							  ROOST_SQE_QUIET)), 1);
-	EXPECT_EQ(drain(&self->w[1], &cqe), 0);
+	ASSERT_EQ(drain(&self->w[1], &cqe), 1);
+	EXPECT_EQ(cqe.user_data, roost_op_id(0, 1));
+	EXPECT_EQ(cqe.res, -ECANCELED);
+	EXPECT_TRUE(cqe.flags & ROOST_CQE_REPLACED);
 	EXPECT_EQ(drain(&self->w[0], &cqe), 0);
 }
 

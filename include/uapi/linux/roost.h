@@ -289,7 +289,8 @@ struct roost_enter {
  * TIMER_CANCEL and POLL_REMOVE end what is armed; the target then completes
  * with -ECANCELED under its own op id, and that is the only completion.  What
  * is not armed any more gives -ENOENT under the op id given, with kind
- * ROOST_CQE_CANCEL.  ROOST_SQE_QUIET suppresses both.
+ * ROOST_CQE_CANCEL.  ROOST_SQE_QUIET suppresses both, but not for a REMOVE that has
+ * taken back an event which was not delivered yet (ROOST_CQE_REPLACED).
  *
  * POLL_ADD looks at the file once armed, so what is ready already completes at
  * once.  One-shot unless ROOST_POLL_MULTISHOT is among @flags.

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * reuse_test.c - a number that is closed when its wait is over, before the actor
+ * that waited has run, and given to another file at once.
+ *
+ * The actor must not go on with that: it gets -ECANCELED, or what it has from the
+ * file that it meant.
+ */
+#include <sys/socket.h>
+
+#include "io_help.h"
+
+#define BIG	(1U << 20)
+
+struct call {
+	ssize_t (*fn)(struct call *c);
+	int fd;
+	uint64_t deadline;
+	char buf[64];
+	char *big;
+	ssize_t result;
+	_Atomic bool done;
+};
+
+static void call_main(void *arg)
+{
+	struct call *c = arg;
+
+	c->result = c->fn(c);
+	atomic_store(&c->done, true);
+}
+
+/* With one worker, which nobody else uses now. */
+static void compute_until(uint64_t t)
+{
+	while (roost_now() < t)
+		;
+}
+
+/*
+ * The call's wait is over, by an event or at @c->deadline, and it has not run yet:
+ * the scheduler has queued it behind us, or a thread has that watches files for the
+ * futex backend.
+ */
+static void end_its_wait(struct call *c, bool event)
+{
+	struct roost_stats stats;
+
+	CHECK_EQ(roost_stats(&stats), 0);
+	compute_until((event ? roost_now() : c->deadline) + ROOST_MSEC(10));
+	if (!event || !strcmp(stats.backend, "kernel"))
+		roost_yield();
+	CHECK_MSG(!atomic_load(&c->done), "it ran too early");
+}
+
+/* A file at @number: @pair[0] of a new one, whose other end is @pair[1]. */
+static void other_file_at(int number, int pair[2])
+{
+	int p[2];
+
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, p), 0);
+	if (p[1] == number)
+		p[1] = dup(p[1]);
+	if (p[0] != number) {
+		CHECK_EQ(dup2(p[0], number), number);
+		close(p[0]);
+	}
+	pair[0] = number;
+	pair[1] = p[1];
+}
+
+/* Has nobody read or written there but us? */
+static void check_untouched(int pair[2])
+{
+	char text[32];
+
+	CHECK_EQ(recv(pair[0], text, sizeof(text), MSG_DONTWAIT), 6);
+	CHECK_EQ(recv(pair[1], text, sizeof(text), MSG_DONTWAIT), -1);
+	close(pair[0]);
+	close(pair[1]);
+}
+
+/* The call waits on @fd and the deadline passes, or @text comes: then it closes. */
+static void close_at_the_end(struct call *c, int fd, int peer, const char *text)
+{
+	int pair[2];
+	roost_pid pid;
+
+	c->fd = fd;
+	c->deadline = text ? ROOST_FOREVER : roost_after(ROOST_MSEC(30));
+	pid = spawn(call_main, c);
+	roost_sleep(ROOST_MSEC(3));
+	if (text)
+		CHECK_EQ(send(peer, text, strlen(text), 0), strlen(text));
+	end_its_wait(c, text);
+	CHECK_EQ(roost_close(fd), 0);
+	other_file_at(fd, pair);
+	CHECK_EQ(send(pair[1], "secret", 6, 0), 6);
+	join(pid);
+	check_untouched(pair);
+}
+
+static void with_pair(ssize_t (*fn)(struct call *c), const char *text,
+		      ssize_t result)
+{
+	struct call c = { .fn = fn };
+	int fd[2];
+
+	tcp_pair_managed(fd);
+	close_at_the_end(&c, fd[0], fd[1], text);
+	CHECK_EQ(c.result, result);
+	roost_close(fd[1]);
+}
+
+static ssize_t call_recv(struct call *c)
+{
+	return roost_recv(c->fd, c->buf, 32, 0, c->deadline);
+}
+
+static ssize_t call_recv_whole(struct call *c)
+{
+	return roost_recv(c->fd, c->buf, 32, MSG_WAITALL, c->deadline);
+}
+
+static ssize_t call_send_recv(struct call *c)
+{
+	size_t sent;
+
+	return roost_send_recv(c->fd, "q", 1, c->buf, 32, 0, c->deadline, &sent);
+}
+
+static ssize_t call_readv(struct call *c)
+{
+	struct iovec iov[2] = {
+		{ .iov_base = c->buf, .iov_len = 3 },
+		{ .iov_base = c->buf + 3, .iov_len = 29 },
+	};
+
+	return roost_readv(c->fd, iov, 2, c->deadline);
+}
+
+static ssize_t call_fd_wait(struct call *c)
+{
+	return roost_fd_wait(c->fd, POLLIN, c->deadline);
+}
+
+ACTOR_TEST(recv_at_its_deadline, 1)
+{
+	with_pair(call_recv, NULL, -ECANCELED);
+}
+
+ACTOR_TEST(send_recv_at_its_deadline, 1)
+{
+	with_pair(call_send_recv, NULL, -ECANCELED);
+}
+
+ACTOR_TEST(readv_at_its_deadline, 1)
+{
+	with_pair(call_readv, NULL, -ECANCELED);
+}
+
+ACTOR_TEST(readv_at_an_event, 1)
+{
+	with_pair(call_readv, "old", -ECANCELED);
+}
+
+ACTOR_TEST(fd_wait_at_an_event, 1)
+{
+	with_pair(call_fd_wait, "old", -ECANCELED);
+}
+
+/* What has come from its own file it keeps. */
+ACTOR_TEST(recv_whole_at_an_event, 1)
+{
+	struct call c = { .fn = call_recv_whole };
+	int fd[2];
+
+	tcp_pair_managed(fd);
+	close_at_the_end(&c, fd[0], fd[1], "old");
+	CHECK(c.result == 3 || c.result == -ECANCELED);
+	if (c.result == 3)
+		CHECK(!memcmp(c.buf, "old", 3));
+	roost_close(fd[1]);
+}
+
+static ssize_t call_accept(struct call *c)
+{
+	return roost_accept(c->fd, NULL, NULL, c->deadline);
+}
+
+ACTOR_TEST(accept_at_its_deadline, 1)
+{
+	struct call c = { .fn = call_accept };
+	int listener = roost_socket(AF_INET, SOCK_STREAM, 0);
+
+	CHECK(listener >= 0);
+	CHECK_EQ(listen(listener, 5), 0);
+	close_at_the_end(&c, listener, -1, NULL);
+	CHECK_EQ(c.result, -ECANCELED);
+}
+
+static ssize_t call_write_all(struct call *c)
+{
+	return roost_write_all(c->fd, c->big, BIG, ROOST_FOREVER);
+}
+
+ACTOR_TEST(write_all_at_an_event, 1)
+{
+	struct call c = { .fn = call_write_all, .big = calloc(1, BIG) };
+	char *sink = malloc(BIG);
+	int p[2], pair[2];
+	roost_pid pid;
+
+	CHECK_EQ(roost_pipe(p), 0);
+	c.fd = p[1];
+	pid = spawn(call_main, &c);
+	roost_sleep(ROOST_MSEC(3));
+	CHECK(read(p[0], sink, BIG) > 0);
+	end_its_wait(&c, true);
+	CHECK_EQ(roost_close(p[1]), 0);
+	other_file_at(p[1], pair);
+	CHECK_EQ(send(pair[1], "secret", 6, 0), 6);
+	join(pid);
+	check_untouched(pair);
+	CHECK_EQ(c.result, -ECANCELED);
+	roost_close(p[0]);
+	free(c.big);
+	free(sink);
+}
