@@ -17,7 +17,7 @@ say()
 # usage: what the script that was called says of itself at its top.
 usage()
 {
-	sed -n '2,/^[^#]/ { /SPDX/d; /^#/ s/^# \{0,1\}//p }' "$0"
+	sed -n '2,/^[^#]/ { /SPDX/d; /^#/ s/^# \{0,1\}//p }' "$0" | sed '1{/^$/d}'
 }
 
 # die MESSAGE...: a failure of the tool itself; 125 is never a command's code.
@@ -25,6 +25,29 @@ die()
 {
 	say "$*"
 	exit 125
+}
+
+# What tools/kernel/kernel.sh knows, and --kernel of all others.
+KERNEL_NAMES='6.1 6.12 6.1-rt 6.12-rt 6.1-debug 6.12-debug'
+
+# known_kernels NAME...: die unless each is one of them.
+known_kernels()
+{
+	local name
+
+	for name in "$@"; do
+		case " $KERNEL_NAMES " in
+		*" $name "*)	;;
+		*)	die "there is no kernel '$name', only $KERNEL_NAMES" ;;
+		esac
+	done
+}
+
+# writable FOLDER [WHAT]: make it, and die unless files can be made there.
+writable()
+{
+	mkdir -p "$1" 2>/dev/null && [ -w "$1" ] ||
+		die "cannot write in $1${2:+ ($2)}"
 }
 
 # as_root CMD...: run CMD as root, by sudo when we are not.
@@ -56,7 +79,7 @@ apt_update_once()
 {
 	local stamp=$ROOST_CACHE/apt-updated
 
-	mkdir -p "$ROOST_CACHE"
+	writable "$ROOST_CACHE" ROOST_CACHE
 	if [ -n "$(find "$stamp" -mmin -60 2>/dev/null)" ] &&
 	   compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null; then
 		return 0

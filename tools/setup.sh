@@ -74,6 +74,12 @@ packages_for()
 
 [ $# -gt 0 ] || die "usage: tools/setup.sh build|vm|kernel|compat|check|demo|bench|packages|all..."
 
+case $1 in
+-h|--help)	usage; exit 0 ;;
+esac
+for purpose in "$@"; do
+	packages_for "$purpose" >/dev/null
+done
 wanted=$(for purpose in "$@"; do packages_for "$purpose"; done | sort -u)
 # shellcheck disable=SC2086 # a list of words is meant
 installed=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' $wanted \

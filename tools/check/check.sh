@@ -50,9 +50,11 @@ while [ $# -gt 0 ]; do
 	shift
 done
 
+# shellcheck disable=SC2086 # lists of words
+known_kernels $kernels $debug
 cd "$ROOST_TOP" || exit 125
 work=$ROOST_TOP/build/check
-mkdir -p build
+writable build
 exec 7>build/check.lock
 # a second run at the same time gets a folder of its own
 flock -n 7 || work+=-$$

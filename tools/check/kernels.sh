@@ -25,9 +25,10 @@ while [ $# -gt 0 ]; do
 	shift
 done
 [ ${#kernels[@]} -gt 0 ] ||
-	kernels=(6.1 6.1-rt 6.12 6.12-rt 6.1-debug 6.12-debug)
+	read -ra kernels <<< "$KERNEL_NAMES"
 
 cd "$ROOST_TOP" || exit 125
+known_kernels "${kernels[@]}"
 logs=build/check-kernels
 mkdir -p "$logs"
 table=$logs/table

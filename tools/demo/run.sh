@@ -29,16 +29,26 @@ rounds=${ROUNDS:-3}
 counted=2
 parties=${PARTIES:-kernel futex epoll}
 connections=${CONNECTIONS:-1 16 64}
+known_kernels "$kernel"
 [[ $duration =~ ^[1-9][0-9]*$ ]] && [ "$duration" -ge 3 ] ||
 	die "DURATION=$duration: whole seconds, at least 3"
 
 [[ $rounds =~ ^[1-9][0-9]?$ ]] || die "ROUNDS=$rounds: 1 to 99"
+for party in $parties; do
+	case $party in
+	kernel|futex|epoll)	;;
+	*)	die "PARTIES: '$party' is none of kernel, futex, epoll" ;;
+	esac
+done
+for number in $connections; do
+	[[ $number =~ ^[1-9][0-9]*$ ]] || die "CONNECTIONS: '$number' is not a number"
+done
 
 cd "$ROOST_TOP" || exit 125
 out=build/demo/$kernel
 json=build/demo/demo-$kernel.json
 log=build/demo/build.log
-mkdir -p build/demo
+writable build/demo
 exec 7>build/demo/.lock
 flock -n 7 || die "another demonstration runs in this folder"
 # (what the VM's runner leaves for a moment must not keep the lock: 7>&- below)

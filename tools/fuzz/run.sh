@@ -46,6 +46,7 @@ done
 : "${seed:=$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}"
 
 cd "$ROOST_TOP" || exit 125
+known_kernels "$kernel"
 : "${log:=build/fuzz/$kernel}"
 mkdir -p "$log"
 program=$ROOST_TOP/selftests/stress/fuzz_test

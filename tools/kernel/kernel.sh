@@ -153,19 +153,22 @@ if [ "${1:-}" = --refresh ]; then
 fi
 name=${1:-}
 case $name in
-6.1|6.12|6.1-rt|6.12-rt|6.1-debug|6.12-debug) ;;
-*) die "usage: kernel.sh [--refresh] 6.1|6.12|6.1-rt|6.12-rt|6.1-debug|6.12-debug [FIELD]" ;;
+''|-h|--help)	usage; [ -n "$name" ]; exit ;;
+esac
+known_kernels "$name"
+case ${2:-} in
+''|release|version|image|headers|modules)	;;
+*)	die "unknown field $2" ;;
 esac
 
-mkdir -p "$store"
+writable "$store" ROOST_CACHE
 exec 9>"$store/$name.lock"
 flock 9
 # shellcheck disable=SC2034 # read by name below
 release='' version='' image='' headers='' modules=''
 resolve "$name"
-case ${2:-} in
-'')	cat "$store/$name.env" ;;
-release|version|image|headers|modules)
-	printf '%s\n' "${!2}" ;;
-*)	die "unknown field $2" ;;
-esac
+if [ $# -lt 2 ]; then
+	cat "$store/$name.env"
+else
+	printf '%s\n' "${!2}"
+fi

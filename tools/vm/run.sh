@@ -27,7 +27,7 @@ Boots a kernel in QEMU, loads roost.ko, runs CMD in /roost, unloads the module.
   --module-args ARGS    parameters for insmod, quoted as for a shell
   --smp N, --mem SIZE   virtual CPUs (2) and memory (2G)
   --timeout SEC         limit for CMD (300), from its start to the VM's end
-  --boot-timeout SEC    limit for the boot (180)
+  --boot-timeout SEC    limit for the boot (300)
   --file HOST[:GUEST]   copy a file or a folder, with the libraries its programs
                         need; GUEST defaults to the name, in /roost
   --prog NAME           copy a program of this machine's PATH (wrk, strace, bash)
@@ -58,7 +58,7 @@ need()
 }
 
 kernel=6.12 raw='' ko='' module=1 module_args='' smp=2 mem=2G limit=300
-boot_limit=180 out='' log='' append='' accel=auto leaks=auto shell=''
+boot_limit=300 out='' log='' append='' accel=auto leaks=auto shell=''
 files=() progs=() env=()
 
 while [ $# -gt 0 ]; do
@@ -70,7 +70,8 @@ while [ $# -gt 0 ]; do
 	--shell)	shell=1 ;;
 	-h|--help)	usage; exit 0 ;;
 	--)		shift; break ;;
-	--*)
+	--kernel|--raw-kernel|--ko|--raw-ko|--module-args|--smp|--mem|--timeout|\
+	--boot-timeout|--file|--prog|--env|--out|--log|--append|--accel)
 		need $# "$1"
 		case $1 in
 		--kernel)	kernel=$2 ;;
@@ -88,10 +89,10 @@ while [ $# -gt 0 ]; do
 		--log)		log=$2 ;;
 		--append)	append=$2 ;;
 		--accel)	accel=$2 ;;
-		*)		die "unknown option $1 (see --help)" ;;
 		esac
 		shift
 		;;
+	--*)		die "unknown option $1 (see --help)" ;;
 	*)		break ;;
 	esac
 	shift
@@ -267,14 +268,16 @@ boot()
 watch()
 {
 	local start=$SECONDS allowed=$boot_limit what=boot
+	local hint='a busy machine? --boot-timeout allows more'
 
 	exec >/dev/null
 	while kill -0 "$1" 2>/dev/null; do
 		if [ $what = boot ] && grep -q "^$nonce run" "$work/control" 2>/dev/null; then
 			what=command start=$SECONDS allowed=$limit
+			hint='--timeout allows more'
 		fi
 		if [ $((SECONDS - start)) -ge "$allowed" ]; then
-			echo "no end of the $what within $allowed s" > "$work/limit"
+			echo "no end of the $what within $allowed s ($hint)" > "$work/limit"
 			kill -KILL "$1"
 		fi
 		sleep 0.3

@@ -5,11 +5,14 @@
  * The end, in phases: no new connections; idle ones are closed, busy ones
  * finish their response; when the grace time has passed, the rest is stopped.
  */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "conn.h"
@@ -76,6 +79,17 @@ static void wind_down(struct server *s)
 	}
 }
 
+/* Now that somebody accepts; with port 0 the system has chosen one. */
+static void say_where(const struct server *s)
+{
+	struct sockaddr_in sa = { 0 };
+	socklen_t len = sizeof(sa);
+
+	getsockname(s->listener, (struct sockaddr *)&sa, &len);
+	printf("listening on %s:%u\n", s->options.addr, ntohs(sa.sin_port));
+	fflush(stdout);
+}
+
 void control_main(void *arg)
 {
 	struct server *s = arg;
@@ -94,6 +108,7 @@ void control_main(void *arg)
 	if (err) {
 		fprintf(stderr, "httpd: cannot accept: error %d\n", -err);
 	} else {
+		say_where(s);
 		obey(s, fd);
 		wind_down(s);
 	}

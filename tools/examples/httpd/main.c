@@ -16,14 +16,13 @@
 #define BACKLOG		4096
 #define SPARE_ACTORS	128	/* root, acceptor, refusals */
 
-/* A listening socket, its address printed; or -1, having said why. */
+/* A listening socket; or -1, having said why. */
 static int listen_on(const struct options *o)
 {
 	struct sockaddr_in sa = {
 		.sin_family = AF_INET,
 		.sin_port = htons(o->port),
 	};
-	socklen_t len = sizeof(sa);
 	int fd, one = 1;
 
 	if (inet_pton(AF_INET, o->addr, &sa.sin_addr) != 1) {
@@ -39,14 +38,11 @@ static int listen_on(const struct options *o)
 	/* Inherited by what is accepted: answers leave in one write anyway. */
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	if (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) ||
-	    listen(fd, BACKLOG) ||
-	    getsockname(fd, (struct sockaddr *)&sa, &len)) {
+	    listen(fd, BACKLOG)) {
 		perror("httpd: listen");
 		close(fd);
 		return -1;
 	}
-	printf("listening on %s:%u\n", o->addr, ntohs(sa.sin_port));
-	fflush(stdout);
 	return fd;
 }
 
@@ -74,7 +70,8 @@ int main(int argc, char **argv)
 				       server.options.cache_bytes,
 				       server.options.walk);
 	if (!server.files) {
-		perror(server.options.root);
+		fprintf(stderr, "httpd: %s: %s\n", server.options.root,
+			strerror(errno));
 		return 1;
 	}
 	server.listener = listen_on(&server.options);
