@@ -88,7 +88,8 @@ struct io_op {
  *		says, and with @idle set for the last look before a park (then it
  *		looks at every worker's queue).
  *		Returns how many were taken.
- * @settle:	hand over what is staged, and see that it is carried out
+ * @settle:	hand over what is staged, and see that it is carried out; a sibling that
+ *		is at it and stays away is waited for for some milliseconds
  * @park:	flush, then sleep unless the event counter is no longer @event or
  *		a wake came.  The own idle bit is clear on return.  Counts in
  *		@w->stats: parks if it slept, else parks_refused; wakes_received

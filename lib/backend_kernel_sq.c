@@ -45,15 +45,15 @@
 #define STAGED_AGE	256
 
 /* How long to wait for a sibling: by yields, then by pauses. */
+#define AWAIT_NS	ROOST_MSEC(10)
 #define YIELDS		100
-#define PAUSES		100
 #define PAUSE_NS	100000
 
 /* The slice that a resume may take before we look again, in ns. */
 #define SLICE_NS	100000
 
 /* After a hand-over: forget what is not staged any more. */
-static void settle(struct kring *r)
+static void forget_handed_over(struct kring *r)
 {
 	if (kring_staged(r))
 		return;
@@ -83,7 +83,7 @@ int kring_enter(struct worker *w, uint32_t flags, uint32_t event,
 	stat_add(&w->stats.enters, 1);
 	err = kapi_enter(&r->k, &e);
 	*outcome = e.outcome;
-	settle(r);
+	forget_handed_over(r);
 	/* The scheduler looks at the ring itself, and soon. */
 	if (w->current)
 		kring_announce(w);
@@ -139,17 +139,19 @@ void kring_flush(struct worker *w)
 static noinline void await_siblings(struct kring *r)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
-	unsigned int tries;
+	const uint64_t until = roost_after(AWAIT_NS);
+	int saved = errno;
+	unsigned int tries = 0;
 
-	for (tries = 0; tries < YIELDS + PAUSES; tries++) {
-		/* Acquire, pairs with the release in kring_hand_over(). */
-		if (!atomic_load_explicit(&r->handing, memory_order_acquire))
-			return;
-		if (tries < YIELDS)
+	/* Acquire, pairs with the release in kring_hand_over(). */
+	while (atomic_load_explicit(&r->handing, memory_order_acquire) &&
+	       roost_now() < until) {
+		if (++tries < YIELDS)
 			sched_yield();
 		else
 			nanosleep(&pause, NULL);
 	}
+	errno = saved;
 }
 
 void kring_settle(struct worker *w)
@@ -200,7 +202,7 @@ bool kring_flush_due(struct worker *w)
 	if (likely(!staged)) {
 		/* A sibling may have handed over what it was set for. */
 		if (unlikely(r->pending_min != ROOST_NO_DEADLINE))
-			settle(r);
+			forget_handed_over(r);
 		if (likely(!ready)) {
 			r->idle_at = r->looks;
 			return false;

@@ -5,7 +5,9 @@
  * LOCKING
  *
  * fd->lock is taken for each number on its own, never two at once, and no lock
- * is taken inside it but those of the backend's fd_arm() and fd_disarm().
+ * is taken inside it but those of the backend's fd_arm(), fd_disarm() and settle(),
+ * of which the last two may wait for a sibling in the middle of a call, for some
+ * milliseconds at most; whom they wait for takes no descriptor's lock.
  * Waiters are woken after it is dropped, in batches of FD_BATCH (S3-38): all
  * that is needed of a waiter is copied first, since its stack frame is gone as
  * soon as it can take the lock and find itself out of the list.
@@ -436,7 +438,7 @@ int fd_adopt(struct fd *f, uint32_t kind)
 		return err;
 	}
 	/* An operation that this ends finds the same file and begins anew. */
-	if (let_go(rt, f, f->managed))
+	if (let_go(rt, f, true))
 		rt->backend->settle(worker_self());
 	set_kind(f, kind);
 	start_over(f);

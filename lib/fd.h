@@ -255,24 +255,16 @@ uint64_t fd_ring_begin(struct fd *f);
 /** fd_ring_refused() - the backend has refused the file of @ring */
 void fd_ring_refused(struct fd *f, uint64_t ring);
 
-/* Does @f still mean the file that it meant when its ring word was @ring? */
+/*
+ * Does @f still mean the file that it meant when its ring word was @ring?  For
+ * whoever has waited and goes on with the number, in the ring or not.
+ */
 static inline bool fd_ring_same_file(struct fd *f, uint64_t ring)
 {
 	uint64_t now = fd_ring_load(f);
 	uint32_t steps = fd_ring_file(now) - fd_ring_file(ring);
 
 	return steps <= (uint32_t)now / FD_RING_SAME;
-}
-
-/*
- * fd_moved_on() - does the number mean another file by now?
- * @kind:	its kind when @ring was loaded; only what was managed is told of
- *
- * For whoever has waited and goes on with the number.
- */
-static inline bool fd_moved_on(struct fd *f, uint32_t kind, uint64_t ring)
-{
-	return kind & FD_MANAGED && !fd_ring_same_file(f, ring);
 }
 
 /*

@@ -53,17 +53,12 @@ static bool passed(uint64_t deadline)
 static int wait_for(const struct fd_table *table, struct fd *f, uint32_t want,
 		    uint64_t deadline)
 {
-	const uint32_t kind = atomic_load_explicit(&f->kind,
-						   memory_order_relaxed);
-	const uint64_t file = fd_ring_load(f);
+	const uint64_t ring = fd_ring_load(f);
 	uint64_t before;
 	int err, got;
 
 	for (;;) {
 		before = fd_ready_load(f);
-		/* Closed when a wait was over, and before we ran. */
-		if (unlikely(fd_moved_on(f, kind, file)))
-			return -ECANCELED;
 		got = fd_probe(f->number, want);
 		if (got < 0)
 			return got;
@@ -76,6 +71,9 @@ static int wait_for(const struct fd_table *table, struct fd *f, uint32_t want,
 			return got;
 
 		err = fd_wait_ready(f, want, 0, before, deadline);
+		/* Closed when the wait was over, and before we ran. */
+		if (unlikely(!fd_ring_same_file(f, ring)))
+			return -ECANCELED;
 		if (err == -ETIMEDOUT)
 			return 0;
 		if (err < 0)

@@ -108,7 +108,7 @@ static ssize_t managed(struct fd *f, uint32_t kind, const struct io *io,
 		       uint64_t deadline)
 {
 	const uint32_t try = io->out ? IO_TRY_OUT : IO_TRY_IN;
-	const uint64_t file = fd_ring_load(f);
+	const uint64_t ring = fd_ring_load(f);
 	bool last = deadline == 0;
 	uint64_t before;
 	ssize_t n;
@@ -131,7 +131,7 @@ static ssize_t managed(struct fd *f, uint32_t kind, const struct io *io,
 
 		got = wait_io(f, io->out, before, deadline);
 		/* Closed when the wait was over, and before we ran. */
-		if (unlikely(fd_moved_on(f, kind, file)))
+		if (unlikely(!fd_ring_same_file(f, ring)))
 			return -ECANCELED;
 		if (got == -ETIMEDOUT)
 			last = true;
@@ -222,6 +222,7 @@ static int pause_before(uint64_t deadline)
 static ssize_t unmanaged(struct fd *f, const struct io *io, uint64_t deadline)
 {
 	const int want = io->out ? POLLOUT : POLLIN | POLLRDHUP;
+	const uint64_t ring = fd_ring_load(f);
 	enum how how = AS_SOCKET;
 	bool last = deadline == 0;
 	uint64_t before;
@@ -246,6 +247,8 @@ static ssize_t unmanaged(struct fd *f, const struct io *io, uint64_t deadline)
 			return plainly(f->number, io);
 		if (got > 0 && !(got & (want | FD_HINT)))
 			got = pause_before(deadline);
+		if (unlikely(!fd_ring_same_file(f, ring)))
+			return -ECANCELED;
 		if (got == -ETIMEDOUT)
 			last = true;
 		else if (got < 0)
@@ -320,15 +323,13 @@ ssize_t roost_write(int fd, const void *buf, size_t len, uint64_t deadline)
 ssize_t roost_write_all(int fd, const void *buf, size_t len, uint64_t deadline)
 {
 	size_t done = 0;
-	uint64_t file;
-	uint32_t kind;
+	uint64_t ring;
 	struct fd *f;
 	ssize_t n = io_enter(fd, &f);
 
 	if (n)
 		return n;
-	file = fd_ring_load(f);
-	kind = atomic_load_explicit(&f->kind, memory_order_relaxed);
+	ring = fd_ring_load(f);
 	do {
 		n = roost_write(fd, (const char *)buf + done, len - done,
 				deadline);
@@ -336,7 +337,7 @@ ssize_t roost_write_all(int fd, const void *buf, size_t len, uint64_t deadline)
 			return n;
 		done += (size_t)n;
 		/* What is left is not for the number's next file. */
-		if (done < len && fd_moved_on(f, kind, file))
+		if (done < len && !fd_ring_same_file(f, ring))
 			return -ECANCELED;
 	} while (done < len);
 	return (ssize_t)len;

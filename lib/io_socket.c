@@ -201,13 +201,12 @@ ssize_t io_flags(struct fd *f, void *buf, size_t len, int flags, bool out,
 static ssize_t recv_whole(struct fd *f, char *buf, size_t len, int flags,
 			  uint64_t deadline)
 {
-	const uint64_t file = fd_ring_load(f);
-	const uint32_t kind = kind_of(f);
+	const uint64_t ring = fd_ring_load(f);
 	size_t done = 0;
 	ssize_t n = 0;
 
 	flags &= ~MSG_WAITALL;
-	while (done < len && !(done && fd_moved_on(f, kind, file))) {
+	while (done < len && (!done || fd_ring_same_file(f, ring))) {
 		n = io_flags(f, buf + done, len - done, flags, false, deadline);
 		if (n <= 0)
 			break;
@@ -317,8 +316,7 @@ static int accepted(struct fd *listener, int number)
 static int accept_wait(struct fd *f, struct sockaddr *addr, socklen_t *len,
 		       uint64_t deadline)
 {
-	const uint64_t file = fd_ring_load(f);
-	const uint32_t kind = kind_of(f);
+	const uint64_t ring = fd_ring_load(f);
 	bool last = deadline == 0;
 	unsigned int skipped = 0;
 	uint64_t before;
@@ -327,7 +325,7 @@ static int accept_wait(struct fd *f, struct sockaddr *addr, socklen_t *len,
 	for (;;) {
 		before = fd_ready_load(f);
 		/* Closed when a wait was over, and before we ran. */
-		if (unlikely(fd_moved_on(f, kind, file)))
+		if (unlikely(!fd_ring_same_file(f, ring)))
 			return -ECANCELED;
 		got = accept_once(f, addr, len, before, last);
 		if (got >= 0)
@@ -368,8 +366,7 @@ int roost_accept(int fd, struct sockaddr *addr, socklen_t *len,
 static int connect_start(struct fd *f, const struct sockaddr *addr,
 			 socklen_t len, uint64_t deadline)
 {
-	const uint64_t file = fd_ring_load(f);
-	const uint32_t kind = kind_of(f);
+	const uint64_t ring = fd_ring_load(f);
 	uint64_t until;
 	int err;
 
@@ -383,7 +380,7 @@ static int connect_start(struct fd *f, const struct sockaddr *addr,
 		err = roost_sleep_until(until < deadline ? until : deadline);
 		if (err)
 			return err;
-		if (fd_moved_on(f, kind, file))
+		if (!fd_ring_same_file(f, ring))
 			return -ECANCELED;
 	}
 }

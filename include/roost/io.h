@@ -23,7 +23,9 @@
  * roost_close() while another actor uses the descriptor is as safe as close(2)
  * among threads: a wait ends with -ECANCELED, also one that something else has
  * ended if its actor has not run since, a call that begins later gets -EBADF, and
- * one that is just being made may meet the number's next file.
+ * one that is just being made may meet the number's next file.  The file itself
+ * may stay open for the moment that a call of another worker takes that is just
+ * looking at it.
  *
  * Files that cannot be polled (regular files, directories, /dev/null) are read
  * and written at once, blocking the worker for as long as that takes.  A file

@@ -87,7 +87,8 @@ static void close_at_the_end(struct call *c, int fd, int peer, const char *text)
 	roost_pid pid;
 
 	c->fd = fd;
-	c->deadline = text ? ROOST_FOREVER : roost_after(ROOST_MSEC(30));
+	/* Far enough, or a machine that stands still makes both run at once. */
+	c->deadline = text ? ROOST_FOREVER : roost_after(ROOST_MSEC(500));
 	pid = spawn(call_main, c);
 	roost_sleep(ROOST_MSEC(3));
 	if (text)
@@ -157,6 +158,39 @@ ACTOR_TEST(send_recv_at_its_deadline, 1)
 ACTOR_TEST(readv_at_its_deadline, 1)
 {
 	with_pair(call_readv, NULL, -ECANCELED);
+}
+
+/* The same of what is not managed. */
+ACTOR_TEST(recv_of_a_plain_socket_at_its_deadline, 1)
+{
+	struct call c = { .fn = call_recv };
+	int fd[2];
+
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+	close_at_the_end(&c, fd[0], fd[1], NULL);
+	CHECK_EQ(c.result, -ECANCELED);
+	close(fd[1]);
+}
+
+/* Who adopts it meanwhile does not make it another file. */
+ACTOR_TEST(adopted_meanwhile, 1)
+{
+	struct call c = { .fn = call_send_recv };
+	roost_pid pid;
+	int fd[2];
+
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+	c.fd = fd[0];
+	c.deadline = roost_after(ROOST_SEC(60));
+	pid = spawn(call_main, &c);
+	roost_sleep(ROOST_MSEC(3));
+	CHECK_EQ(roost_fd_adopt(fd[0]), 0);
+	roost_sleep(ROOST_MSEC(3));
+	CHECK_EQ(send(fd[1], "reply", 5, 0), 5);
+	join(pid);
+	CHECK_EQ(c.result, 5);
+	roost_close(fd[0]);
+	close(fd[1]);
 }
 
 ACTOR_TEST(readv_at_an_event, 1)

@@ -30,7 +30,7 @@ done
 cd "$ROOST_TOP" || exit 125
 known_kernels "${kernels[@]}"
 logs=build/check-kernels
-mkdir -p "$logs"
+writable "$logs"
 table=$logs/table
 : > "$table"
 status=0

@@ -153,7 +153,7 @@ if [ "${1:-}" = --refresh ]; then
 fi
 name=${1:-}
 case $name in
-''|-h|--help)	usage; [ -n "$name" ]; exit ;;
+-h|--help)	usage; exit 0 ;;
 esac
 known_kernels "$name"
 case ${2:-} in
@@ -167,7 +167,7 @@ flock 9
 # shellcheck disable=SC2034 # read by name below
 release='' version='' image='' headers='' modules=''
 resolve "$name"
-if [ $# -lt 2 ]; then
+if [ -z "${2:-}" ]; then
 	cat "$store/$name.env"
 else
 	printf '%s\n' "${!2}"

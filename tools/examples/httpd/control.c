@@ -85,7 +85,8 @@ static void say_where(const struct server *s)
 	struct sockaddr_in sa = { 0 };
 	socklen_t len = sizeof(sa);
 
-	getsockname(s->listener, (struct sockaddr *)&sa, &len);
+	if (getsockname(s->listener, (struct sockaddr *)&sa, &len))
+		return;
 	printf("listening on %s:%u\n", s->options.addr, ntohs(sa.sin_port));
 	fflush(stdout);
 }
