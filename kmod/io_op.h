@@ -223,7 +223,7 @@ static __always_inline void
 io_end(struct roost_io *io, struct roost_worker *worker, s32 res, u32 flags)
 {
 	io_drop_deadline(io);
-	/* First: who has been told may close the file, and mean it. */
+	/* First (and not used below): who has been told may close the file. */
 	roost_file_put(io->file);
 	io_finish(io, worker, res, flags);
 }

@@ -188,8 +188,9 @@ void kring_flush(struct worker *w);
 /*
  * kring_settle() - the same, and all that was staged is carried out
  *
- * Also what a sibling has fetched; but a sibling that stays away for long, in a
- * page fault of somebody's buffer perhaps, is not waited for.
+ * Also what a sibling has fetched; but one that stays away, in a page fault of
+ * somebody's buffer perhaps, is given up after 10 ms: whom that fault waits for may
+ * be an actor of this worker.
  */
 void kring_settle(struct worker *w);
 

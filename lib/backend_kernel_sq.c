@@ -229,10 +229,12 @@ int kring_hand_over(struct worker *w, struct kring *r)
 	if (!e.to_submit || e.to_submit > r->k.sq_mask + 1)
 		return 0;
 	stat_add(&w->stats.enters, 1);
-	/* Before anything is fetched, which makes the kernel's lock an order. */
+	/* Pairs with the acquire in kring_settle(), by way of the ring's lock in the
+	 * kernel: who finds its entries fetched by this call finds it raised. */
 	atomic_fetch_add_explicit(&r->handing, 1, memory_order_seq_cst);
 	err = kapi_enter(&r->k, &e);
-	/* Release, pairs with the acquire in await_siblings(). */
+	/* Release, pairs with the acquire in kring_settle() and await_siblings():
+	 * who finds it lowered finds the entries carried out. */
 	atomic_fetch_sub_explicit(&r->handing, 1, memory_order_release);
 	return err;
 }

@@ -98,6 +98,7 @@ static ssize_t in_steps(struct call *c, size_t *done)
 			return n;
 		*done += (size_t)n;
 	}
+	/* The sending may have waited: the number's next file has other bytes. */
 	if (!fd_ring_same_file(c->f, c->ring))
 		return -ECANCELED;
 	return io_flags(c->f, c->in, c->in_len, c->flags & MSG_DONTWAIT, false,
