@@ -8,7 +8,10 @@
 
 #include <linux/fs.h>
 #include <linux/hrtimer.h>
+#include <linux/list.h>
 #include <linux/mm.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
 #include <linux/version.h>
 #include <net/genetlink.h>
 
@@ -80,6 +83,71 @@ static inline ssize_t roost_iter_write(struct file *file, struct iov_iter *iter,
 	ret = vfs_iter_write(file, iter, pos, flags);
 #endif
 	return ret;
+}
+
+/* Notifiers of context switches: there are none without KVM. */
+#ifdef CONFIG_PREEMPT_NOTIFIERS
+#define roost_has_notifiers	true
+
+/* Of the current task. */
+static inline struct hlist_head *roost_notifiers(void)
+{
+	return &current->preempt_notifiers;
+}
+#else
+#define roost_has_notifiers	false
+
+struct preempt_notifier;
+
+struct preempt_ops {
+	void (*sched_in)(struct preempt_notifier *notifier, int cpu);
+	void (*sched_out)(struct preempt_notifier *notifier,
+			  struct task_struct *next);
+};
+
+struct preempt_notifier {
+	struct hlist_node link;
+	struct preempt_ops *ops;
+};
+
+static inline void preempt_notifier_inc(void)
+{
+}
+
+static inline void preempt_notifier_dec(void)
+{
+}
+
+static inline void preempt_notifier_register(struct preempt_notifier *notifier)
+{
+}
+
+static inline void preempt_notifier_unregister(struct preempt_notifier *notifier)
+{
+}
+
+static inline void preempt_notifier_init(struct preempt_notifier *notifier,
+					 struct preempt_ops *ops)
+{
+	notifier->ops = ops;
+}
+
+static inline struct hlist_head *roost_notifiers(void)
+{
+	static struct hlist_head none;
+
+	return &none;
+}
+#endif
+
+/* In sched_out: does the task only wait for a CPU?  Its state does not tell. */
+static inline bool roost_task_runnable(struct task_struct *task)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+	return task->on_rq;
+#else
+	return task_is_runnable(task);
+#endif
 }
 
 #endif /* _ROOST_COMPAT_H */

@@ -40,9 +40,7 @@ static int query_info(void __user *arg, unsigned int cmd)
 
 	info.api_version = ROOST_API_VERSION;
 	info.max_workers = ROOST_MAX_WORKERS;
-	info.features = ROOST_FEATURES;
-	if (!roost_ring_io)
-		info.features &= ~ROOST_FEAT_IO;
+	info.features = roost_features();
 	info.max_sq_entries = ROOST_MAX_SQ_ENTRIES;
 	info.max_cq_entries = ROOST_MAX_CQ_ENTRIES;
 	info.max_timers = roost_max_timers;

@@ -15,6 +15,7 @@
  *	    domain->ready_lock	raw, irqs off; which ops are ready
  *	  worker->cq_lock	raw, irqs off
  *	  worker->lock		raw, irqs off; wakes its carrier under it
+ *	    carrier->lock	raw, irqs off; also under a run queue's lock
  *
  * Of these the registry's mutex comes before worker->lock alone.
  * Neither op->lock nor slot->lock is held when a head's lock is taken.
@@ -43,6 +44,7 @@
 #include <linux/user_namespace.h>
 
 #include "args.h"
+#include "carrier.h"
 #include "domain.h"
 #include "fdinfo.h"
 #include "file.h"
@@ -399,6 +401,22 @@ static int charge_params(struct roost_domain *domain,
 }
 
 /**
+ * roost_features() - what a new domain can do
+ *
+ * Return: ROOST_FEAT_* bits.
+ */
+u64 roost_features(void)
+{
+	u64 features = ROOST_FEATURES;
+
+	if (!roost_ring_io)
+		features &= ~ROOST_FEAT_IO;
+	if (!roost_carriers)
+		features &= ~ROOST_FEAT_CARRIERS;
+	return features;
+}
+
+/**
  * roost_domain_features() - what a domain can do now
  * @domain:	the domain
  *
@@ -406,9 +424,9 @@ static int charge_params(struct roost_domain *domain,
  */
 u64 roost_domain_features(const struct roost_domain *domain)
 {
-	bool io = roost_ring_io && !domain->no_io;
+	u64 features = roost_features();
 
-	return io ? ROOST_FEATURES : ROOST_FEATURES & ~ROOST_FEAT_IO;
+	return domain->no_io ? features & ~ROOST_FEAT_IO : features;
 }
 
 static void init_control(struct roost_domain *domain,

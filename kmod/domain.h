@@ -140,7 +140,7 @@ static inline bool roost_domain_parked(const struct roost_domain *domain)
 /* What every domain can do, and what can be turned off. */
 #define ROOST_FEATURES (ROOST_FEAT_TIMER | ROOST_FEAT_POLL | \
 			ROOST_FEAT_MULTISHOT | ROOST_FEAT_SYNC_WAKE | \
-			ROOST_FEAT_IO)
+			ROOST_FEAT_IO | ROOST_FEAT_CARRIERS)
 
 int roost_domain_create(struct roost_domain_params *params,
 			void __user *arg, unsigned int cmd);
@@ -148,6 +148,7 @@ void roost_domain_flush(struct roost_domain *domain, fl_owner_t id);
 void roost_domain_get(struct roost_domain *domain);
 void roost_domain_put(struct roost_domain *domain);
 bool roost_domain_file(const struct file *file);
+u64 roost_features(void);
 u64 roost_domain_features(const struct roost_domain *domain);
 void roost_domain_stat(struct roost_domain *domain,
 		       struct roost_domain_stat *stat);

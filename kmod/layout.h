@@ -97,7 +97,7 @@ LAYOUT_AT(roost_cqe, user_data, 0);
 LAYOUT_AT(roost_cqe, res, 8);
 LAYOUT_AT(roost_cqe, flags, 12);
 
-LAYOUT_SIZE(roost_control, 320);
+LAYOUT_SIZE(roost_control, 384);
 LAYOUT_AT(roost_control, api_version, 0);
 LAYOUT_AT(roost_control, tick_shift, 4);
 LAYOUT_AT(roost_control, features, 8);
@@ -110,6 +110,8 @@ LAYOUT_AT(roost_control, cq_ready, 192);
 LAYOUT_AT(roost_control, pad3, 224);
 LAYOUT_AT(roost_control, io_ready, 256);
 LAYOUT_AT(roost_control, pad4, 260);
+LAYOUT_AT(roost_control, on_cpu, 320);
+LAYOUT_AT(roost_control, blocked, 352);
 
 LAYOUT_SIZE(roost_worker_page, 256);
 LAYOUT_AT(roost_worker_page, sq_head, 0);
@@ -157,7 +159,9 @@ LAYOUT_AT(roost_domain_stat, ios_waited, 216);
 LAYOUT_AT(roost_domain_stat, ios_done, 224);
 LAYOUT_AT(roost_domain_stat, ios_pending, 232);
 LAYOUT_AT(roost_domain_stat, files, 236);
-LAYOUT_AT(roost_domain_stat, reserved, 240);
+LAYOUT_AT(roost_domain_stat, blocked, 240);
+LAYOUT_AT(roost_domain_stat, preempted, 248);
+LAYOUT_AT(roost_domain_stat, reserved, 256);
 
 /* Sizes are part of the ioctl numbers, which are known by their whole value. */
 static_assert(ROOST_IOC_INFO == 0xc040bd00);
@@ -178,7 +182,7 @@ static_assert(offsetof(struct roost_worker_params, reserved) ==
 static_assert(offsetof(struct roost_wake, reserved) == ROOST_WAKE_SIZE_VER0);
 static_assert(sizeof(struct roost_attach) == ROOST_ATTACH_SIZE_VER0);
 static_assert(offsetof(struct roost_enter, reserved) == ROOST_ENTER_SIZE_VER0);
-static_assert(offsetof(struct roost_domain_stat, reserved) ==
+static_assert(offsetof(struct roost_domain_stat, blocked) ==
 	      ROOST_DOMAIN_STAT_SIZE_VER0);
 
 #endif /* _ROOST_LAYOUT_H */

@@ -9,6 +9,7 @@
 
 #include <uapi/linux/roost.h>
 
+#include "carrier.h"
 #include "dev.h"
 #include "file.h"
 #include "io.h"
@@ -40,12 +41,14 @@ static int __init roost_init(void)
 	ret = roost_netlink_init();
 	if (ret)
 		goto exit_io;
+	roost_carrier_init();
 	ret = roost_dev_init();
 	if (ret)
-		goto exit_netlink;
+		goto exit_carrier;
 	return 0;
 
-exit_netlink:
+exit_carrier:
+	roost_carrier_exit();
 	roost_netlink_exit();
 exit_io:
 	roost_io_exit();
@@ -66,6 +69,7 @@ static void __exit roost_exit(void)
 	 * queued.  What may still run is the end of notifier calls.
 	 */
 	mmu_notifier_synchronize();
+	roost_carrier_exit();
 	roost_netlink_exit();
 	roost_io_exit();
 	roost_file_exit();

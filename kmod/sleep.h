@@ -232,6 +232,8 @@ static __always_inline u32 roost_park(struct roost_worker *worker, u64 deadline,
 		return wake_from_sleep(worker, false);
 	}
 	trace_roost_park(worker, deadline, true);
+	/* For our own sched_out: not stuck, whoever wakes us. */
+	WRITE_ONCE(worker->parking, true);
 	if (unlikely(deadline != ROOST_NO_DEADLINE)) {
 		roost_timeout_park(worker, deadline);
 		schedule();
@@ -241,6 +243,7 @@ static __always_inline u32 roost_park(struct roost_worker *worker, u64 deadline,
 		schedule();
 		__set_current_state(TASK_RUNNING);
 	}
+	WRITE_ONCE(worker->parking, false);
 	return wake_from_sleep(worker, true);
 }
 

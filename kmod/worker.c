@@ -13,6 +13,7 @@
 #include <linux/slab.h>
 
 #include "args.h"
+#include "carrier.h"
 #include "domain.h"
 #include "enter.h"
 #include "fdinfo.h"
@@ -48,6 +49,7 @@ static void set_carrier(struct roost_worker *worker, struct task_struct *task)
 
 	if (old)
 		announce_detach(worker, old);
+	roost_carrier_end(worker);
 	raw_spin_lock_irq(&worker->lock);
 	WRITE_ONCE(worker->carrier, task); /* read without the lock */
 	init_waitqueue_entry(&worker->wait, task);
@@ -92,6 +94,7 @@ static int worker_detach(struct roost_worker *worker)
 static int worker_attach(struct roost_worker *worker, void __user *arg,
 			 unsigned int cmd)
 {
+	struct roost_carrier *carrier;
 	struct roost_attach attach;
 	int ret;
 
@@ -101,13 +104,18 @@ static int worker_attach(struct roost_worker *worker, void __user *arg,
 		return ret;
 	if (attach.flags || attach.reserved0 || attach.lease)
 		return -EINVAL;
+	carrier = roost_carrier_alloc();
+	if (IS_ERR(carrier))
+		return PTR_ERR(carrier);
 
 	mutex_lock(&worker->domain->mutex);
 	if (roost_worker_carrier(worker) || carries_another(worker)) {
 		mutex_unlock(&worker->domain->mutex);
+		roost_carrier_free(carrier);
 		return -EBUSY;
 	}
 	set_carrier(worker, get_task_struct(current));
+	roost_carrier_begin(carrier, worker);
 	attach.lease = worker->lease;
 	mutex_unlock(&worker->domain->mutex);
 
@@ -232,6 +240,8 @@ void roost_worker_stat(struct roost_worker *worker,
 	stat->wakes_kernel += READ_ONCE(worker->wakes_kernel);
 	stat->timeouts += READ_ONCE(worker->timeouts);
 	stat->signals += READ_ONCE(worker->signals);
+	stat->blocked += READ_ONCE(worker->blocked);
+	stat->preempted += READ_ONCE(worker->preempted);
 	stat->enters += atomic64_read(&worker->enters);
 	stat->ios_started += atomic64_read(&worker->ios_started);
 	stat->ios_waited += atomic64_read(&worker->ios_waited);

@@ -14,6 +14,7 @@
 #include "region.h"
 #include "wheel.h"
 
+struct roost_carrier;
 struct roost_domain;
 
 /*
@@ -37,6 +38,9 @@ static inline void roost_count(u64 *counter)
  * @permit:	a wake that came while the carrier was awake
  * @asleep:	the shared words of the current park have not been settled yet
  * @reason:	ROOST_OUT_* bits that the wakers of the current park have left
+ * @parking:	the carrier sleeps because it has parked; the carrier's alone
+ * @hooked:	tells of the carrier's context switches, or NULL; guarded by
+ *		domain->mutex
  * @wait:	names the carrier to what wakes synchronously
  *
  * Constant:
@@ -80,6 +84,7 @@ struct roost_worker {
 	u64 lease;
 	bool permit;
 	bool asleep;
+	bool parking;
 	u32 reason;
 	/* private: counters, see struct roost_domain_stat */
 	u64 parks;
@@ -89,7 +94,10 @@ struct roost_worker {
 	u64 wakes_kernel;
 	u64 timeouts;
 	u64 signals;
+	u64 blocked;
+	u64 preempted;
 	/* public: */
+	struct roost_carrier *hooked;
 	struct wait_queue_entry wait;
 
 	/* Constant. */

@@ -94,7 +94,7 @@ static const struct row rows[] = {
 	FIELD(roost_cqe, user_data, 0, 8),
 	FIELD(roost_cqe, res, 8, 4),
 	FIELD(roost_cqe, flags, 12, 4),
-	SIZE(roost_control, 320),
+	SIZE(roost_control, 384),
 	FIELD(roost_control, api_version, 0, 4),
 	FIELD(roost_control, tick_shift, 4, 4),
 	FIELD(roost_control, features, 8, 8),
@@ -107,6 +107,8 @@ static const struct row rows[] = {
 	FIELD(roost_control, pad3, 224, 32),
 	FIELD(roost_control, io_ready, 256, 4),
 	FIELD(roost_control, pad4, 260, 60),
+	FIELD(roost_control, on_cpu, 320, 32),
+	FIELD(roost_control, blocked, 352, 32),
 	SIZE(roost_worker_page, 256),
 	FIELD(roost_worker_page, sq_head, 0, 4),
 	FIELD(roost_worker_page, pad0, 4, 60),
@@ -152,7 +154,9 @@ static const struct row rows[] = {
 	FIELD(roost_domain_stat, ios_done, 224, 8),
 	FIELD(roost_domain_stat, ios_pending, 232, 4),
 	FIELD(roost_domain_stat, files, 236, 4),
-	FIELD(roost_domain_stat, reserved, 240, 24),
+	FIELD(roost_domain_stat, blocked, 240, 8),
+	FIELD(roost_domain_stat, preempted, 248, 8),
+	FIELD(roost_domain_stat, reserved, 256, 8),
 };
 
 TEST(structures)
@@ -221,6 +225,7 @@ TEST(constants)
 	EXPECT_EQ(ROOST_FEAT_MULTISHOT, 4U);
 	EXPECT_EQ(ROOST_FEAT_SYNC_WAKE, 8U);
 	EXPECT_EQ(ROOST_FEAT_IO, 16U);
+	EXPECT_EQ(ROOST_FEAT_CARRIERS, 32U);
 	EXPECT_EQ(ROOST_DOMAIN_NO_IO, 1U);
 	EXPECT_EQ(ROOST_OFF_CONTROL, 0U);
 	EXPECT_EQ(ROOST_OFF_EVENTS, 0x10000000U);

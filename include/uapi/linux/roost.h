@@ -46,6 +46,7 @@
 #define ROOST_FEAT_MULTISHOT	(1ULL << 2)	/* ROOST_POLL_MULTISHOT */
 #define ROOST_FEAT_SYNC_WAKE	(1ULL << 3)	/* ROOST_WAKE_SYNC */
 #define ROOST_FEAT_IO		(1ULL << 4)	/* RECV and the other I/O ops */
+#define ROOST_FEAT_CARRIERS	(1ULL << 5)	/* on_cpu, blocked are kept */
 
 /**
  * struct roost_info - what this module can do (ROOST_IOC_INFO)
@@ -433,6 +434,15 @@ static inline __u32 roost_op_sequence(__u64 op_id)
  *		before the CQ is drained.
  * @io_ready:	kernel: how many I/O ops wait for an ENTER of some worker to
  *		carry them out
+ * @on_cpu:	one bit a worker.  Kernel: set while its carrier is on a CPU
+ * @blocked:	one bit a worker.  Kernel: set while its carrier sleeps
+ *		elsewhere than in a park: in a system call, a page fault, for
+ *		a lock.  Not set while it is stopped, traced or frozen.
+ *
+ * With ROOST_FEAT_CARRIERS alone are @on_cpu and @blocked kept; zero without.
+ * Both bits clear: nobody carries the worker, or the carrier waits for a CPU, or
+ * has parked.  A look at them is old at once: good for a guess, such as whether
+ * spinning for a lock may pay.
  *
  * The kernel trusts none of this: a process that scribbles here can lose its
  * own wake-ups and nothing else.
@@ -464,6 +474,9 @@ struct roost_control {
 	/* private: */
 	__u32	pad4[15];
 	/* public: */
+
+	__u64	on_cpu[ROOST_MASK_WORDS];
+	__u64	blocked[ROOST_MASK_WORDS];
 };
 
 /**
@@ -543,6 +556,9 @@ struct roost_worker_page {
  * @ios_done:		out: I/O ops that completed
  * @ios_pending:	out: I/O ops that are not done now
  * @files:		out: registered files now
+ * @blocked:		out: times that a carrier blocked (ROOST_FEAT_CARRIERS)
+ * @preempted:		out: times that a carrier lost its CPU and could have
+ *			gone on (ROOST_FEAT_CARRIERS)
  * @reserved:		zero
  */
 struct roost_domain_stat {
@@ -576,7 +592,9 @@ struct roost_domain_stat {
 	__u64	ios_done;
 	__u32	ios_pending;
 	__u32	files;
-	__u64	reserved[3];
+	__u64	blocked;
+	__u64	preempted;
+	__u64	reserved[1];
 };
 
 /*

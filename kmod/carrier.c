@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Carriers as the scheduler sees them.
+ *
+ * A thread that attaches hooks a preempt notifier into its own list of them, and
+ * from then on tells what becomes of it, in two masks of the control page: on a
+ * CPU; blocked, that is asleep elsewhere than in a park; neither, so it is
+ * runnable and waits for a CPU, or parked, stopped, or not there.
+ *
+ *	sched_out	runs on the thread's CPU with the run queue's lock held and
+ *			interrupts off: no lock that is held around a wake-up, so
+ *			not worker->lock, may be taken
+ *	sched_in	runs in the thread, preemption disabled, without that lock
+ *
+ * carrier->lock is thus a leaf under the run queue's lock.  Who ends a lease
+ * clears carrier->worker and the bits under it; from then on the notifier does
+ * nothing, and the worker may go.
+ *
+ * LIFETIME: the list belongs to the thread, no other may unhook.  When another
+ * thread ends the lease (it closes the worker's file, or attaches in place of one
+ * that is just exiting) the notifier stays hooked, idle, until its thread attaches
+ * or detaches for the next time, or is dead.  The last sched_out of a dead thread
+ * is still walking the list when we are called, and holds a lock under which RCU
+ * must not be called; so a hard irq_work calls RCU, and the object goes after a
+ * grace period: preemption was disabled until the walk's end, and nobody walks
+ * the list of a dead thread again.  Each object holds a reference on the module, so
+ * that its code stays as long; what may run after the last of them was dropped is
+ * the end of an RCU callback, for which module exit waits.
+ */
+#include <linux/bitops.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "carrier.h"
+#include "domain.h"
+#include "worker.h"
+
+/*
+ * Off by default: it makes every context switch of the machine look for
+ * notifiers, and those of carriers dearer.
+ */
+bool roost_carriers;
+module_param_named(carriers, roost_carriers, bool, 0444);
+MODULE_PARM_DESC(carriers, "tell which carriers are on a CPU, and which are blocked");
+
+static void put(struct roost_carrier *carrier)
+{
+	if (!refcount_dec_and_test(&carrier->ref))
+		return;
+	kfree(carrier);
+	module_put(THIS_MODULE);
+}
+
+static void put_rcu(struct rcu_head *rcu)
+{
+	put(container_of(rcu, struct roost_carrier, rcu));
+}
+
+static void after_death(struct irq_work *work)
+{
+	struct roost_carrier *carrier = container_of(work, struct roost_carrier,
+						     dead);
+
+	call_rcu(&carrier->rcu, put_rcu);
+}
+
+static unsigned long *on_cpu(const struct roost_worker *worker)
+{
+	return (unsigned long *)worker->domain->control->on_cpu;
+}
+
+static unsigned long *blocked(const struct roost_worker *worker)
+{
+	return (unsigned long *)worker->domain->control->blocked;
+}
+
+/* Both under carrier->lock. */
+static void tell_running(const struct roost_worker *worker)
+{
+	clear_bit(worker->index, blocked(worker));
+	set_bit(worker->index, on_cpu(worker));
+}
+
+static void tell_nothing(const struct roost_worker *worker)
+{
+	clear_bit(worker->index, on_cpu(worker));
+	clear_bit(worker->index, blocked(worker));
+}
+
+/* Stopped, traced or frozen from outside: no fault of what the thread does. */
+#define HELD	(__TASK_STOPPED | __TASK_TRACED | TASK_FROZEN)
+
+/* The current task leaves its CPU, with @state.  Under carrier->lock. */
+static void tell_off(struct roost_worker *worker, unsigned int state)
+{
+	clear_bit(worker->index, on_cpu(worker));
+	if (roost_task_runnable(current)) {
+		roost_count(&worker->preempted);
+		return;
+	}
+	if (worker->parking || state & (HELD | TASK_DEAD))
+		return;
+	roost_count(&worker->blocked);
+	set_bit(worker->index, blocked(worker));
+}
+
+static void sched_out(struct preempt_notifier *notifier,
+		      struct task_struct *next)
+{
+	struct roost_carrier *carrier = container_of(notifier,
+						     struct roost_carrier,
+						     notifier);
+	unsigned int state = READ_ONCE(current->__state);
+
+	raw_spin_lock(&carrier->lock);
+	if (carrier->worker)
+		tell_off(carrier->worker, state);
+	raw_spin_unlock(&carrier->lock);
+	if (unlikely(state == TASK_DEAD))
+		irq_work_queue(&carrier->dead);
+}
+
+static void sched_in(struct preempt_notifier *notifier, int cpu)
+{
+	struct roost_carrier *carrier = container_of(notifier,
+						     struct roost_carrier,
+						     notifier);
+	unsigned long irq;
+
+	raw_spin_lock_irqsave(&carrier->lock, irq);
+	if (carrier->worker)
+		tell_running(carrier->worker);
+	raw_spin_unlock_irqrestore(&carrier->lock, irq);
+}
+
+/* Not const in what the kernel takes. */
+static struct preempt_ops carrier_ops = {
+	.sched_in	= sched_in,
+	.sched_out	= sched_out,
+};
+
+/* Of the current task.  Preemption disabled, so that nobody walks the list. */
+static void unhook(struct roost_carrier *carrier)
+{
+	preempt_notifier_unregister(&carrier->notifier);
+	put(carrier);
+}
+
+/* Unhook what others have left in the current task's list. */
+static void unhook_stale(void)
+{
+	struct preempt_notifier *notifier;
+	struct roost_carrier *carrier;
+	struct hlist_node *next;
+
+	preempt_disable();
+	hlist_for_each_entry_safe(notifier, next, roost_notifiers(), link) {
+		if (notifier->ops != &carrier_ops)
+			continue;
+		carrier = container_of(notifier, struct roost_carrier, notifier);
+		/* Once cleared it is never set again. */
+		if (!READ_ONCE(carrier->worker))
+			unhook(carrier);
+	}
+	preempt_enable();
+}
+
+/**
+ * roost_carrier_alloc() - prepare the current task for a lease
+ *
+ * Context: task, may sleep.  Return: an object for roost_carrier_begin() or
+ * roost_carrier_free(); NULL if carriers are not watched; -ENOMEM.
+ */
+struct roost_carrier *roost_carrier_alloc(void)
+{
+	struct roost_carrier *carrier;
+
+	if (!roost_carriers)
+		return NULL;
+	/* Each attach clears up, so that a thread never has many. */
+	unhook_stale();
+	carrier = kzalloc(sizeof(*carrier), GFP_KERNEL_ACCOUNT);
+	if (!carrier)
+		return ERR_PTR(-ENOMEM);
+	__module_get(THIS_MODULE);
+	preempt_notifier_init(&carrier->notifier, &carrier_ops);
+	carrier->task = current;
+	refcount_set(&carrier->ref, 1);
+	carrier->dead = IRQ_WORK_INIT_HARD(after_death);
+	raw_spin_lock_init(&carrier->lock);
+	return carrier;
+}
+
+/**
+ * roost_carrier_free() - there was no lease after all
+ * @carrier:	from roost_carrier_alloc(), or NULL
+ */
+void roost_carrier_free(struct roost_carrier *carrier)
+{
+	if (carrier)
+		put(carrier);
+}
+
+/**
+ * roost_carrier_begin() - the current task has got a lease
+ * @carrier:	from roost_carrier_alloc(), by this task; or NULL
+ * @worker:	whose; its domain's mutex is held
+ */
+void roost_carrier_begin(struct roost_carrier *carrier,
+			 struct roost_worker *worker)
+{
+	unsigned long irq;
+
+	if (!carrier)
+		return;
+	worker->hooked = carrier;
+	refcount_inc(&carrier->ref);
+	preempt_disable();
+	preempt_notifier_register(&carrier->notifier);
+	raw_spin_lock_irqsave(&carrier->lock, irq);
+	carrier->worker = worker;
+	tell_running(worker);
+	raw_spin_unlock_irqrestore(&carrier->lock, irq);
+	preempt_enable();
+}
+
+/**
+ * roost_carrier_end() - a lease ends
+ * @worker:	whose; its domain's mutex is held
+ *
+ * By any task: the thread that has the lease may just run, sleep or be dead.
+ */
+void roost_carrier_end(struct roost_worker *worker)
+{
+	struct roost_carrier *carrier = worker->hooked;
+	unsigned long irq;
+
+	if (!carrier)
+		return;
+	worker->hooked = NULL;
+	raw_spin_lock_irqsave(&carrier->lock, irq);
+	WRITE_ONCE(carrier->worker, NULL); /* read in unhook_stale() */
+	tell_nothing(worker);
+	raw_spin_unlock_irqrestore(&carrier->lock, irq);
+	if (carrier->task == current) {
+		preempt_disable();
+		unhook(carrier);
+		preempt_enable();
+	}
+	put(carrier);
+}
+
+/**
+ * roost_carrier_init() - module init
+ */
+void __init roost_carrier_init(void)
+{
+	if (!roost_carriers)
+		return;
+	if (!roost_has_notifiers) {
+		pr_notice("roost: no carriers: a kernel without CONFIG_PREEMPT_NOTIFIERS\n");
+		roost_carriers = false;
+		return;
+	}
+	preempt_notifier_inc();
+}
+
+/**
+ * roost_carrier_exit() - module exit
+ */
+void roost_carrier_exit(void)
+{
+	if (!roost_carriers)
+		return;
+	/* The end of the callback that has dropped the last reference. */
+	rcu_barrier();
+	preempt_notifier_dec();
+}

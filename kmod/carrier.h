@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Carriers as the scheduler sees them: who is on a CPU, and who is blocked. */
+#ifndef _ROOST_CARRIER_H
+#define _ROOST_CARRIER_H
+
+#include <linux/irq_work.h>
+#include <linux/rcupdate.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#include "compat.h"
+
+struct roost_worker;
+struct task_struct;
+
+extern bool roost_carriers;
+
+/**
+ * struct roost_carrier - a thread that is told of its own context switches
+ * @notifier:	in the thread's list, which only the thread itself may change
+ * @task:	the thread, only ever compared, and that while a lease keeps it
+ * @ref:	one of the notifier, until the thread has unhooked it or is dead;
+ *		one of the lease (roost_worker.hooked)
+ * @dead:	from the last switch of the thread to @rcu
+ * @rcu:	until nobody walks the thread's list any more
+ * @lock:	guards what follows, and the worker's bits in the masks: the
+ *		innermost lock of all, taken under the scheduler's
+ * @worker:	whose lease the thread has, NULL once that has ended
+ *
+ * Keeps the module, as well.
+ */
+struct roost_carrier {
+	struct preempt_notifier notifier;
+	const struct task_struct *task;
+	refcount_t ref;
+	struct irq_work dead;
+	struct rcu_head rcu;
+
+	/* Guards what follows. */
+	raw_spinlock_t lock;
+	struct roost_worker *worker;
+};
+
+struct roost_carrier *roost_carrier_alloc(void);
+void roost_carrier_free(struct roost_carrier *carrier);
+void roost_carrier_begin(struct roost_carrier *carrier,
+			 struct roost_worker *worker);
+void roost_carrier_end(struct roost_worker *worker);
+
+void roost_carrier_init(void);
+void roost_carrier_exit(void);
+
+#endif /* _ROOST_CARRIER_H */
