@@ -15,7 +15,8 @@
  *	    domain->ready_lock	raw, irqs off; which ops are ready
  *	  worker->cq_lock	raw, irqs off
  *	  worker->lock		raw, irqs off; wakes its carrier under it
- *	    carrier->lock	raw, irqs off; also under a run queue's lock
+ *	    domain->standby_lock raw, irqs off; who waits for a worker
+ *	      carrier->lock	raw, irqs off; also under a run queue's lock
  *
  * Of these the registry's mutex comes before worker->lock alone.
  * Neither op->lock nor slot->lock is held when a head's lock is taken.
@@ -111,6 +112,7 @@ static void domain_destroy(struct kref *ref)
 	mmu_notifier_unregister(&domain->notifier, domain->mm);
 	domain_shutdown(domain);
 	roost_watch_exit(&domain->watch);
+	roost_carrier_quiesce(domain);
 	/* The handler of one worker's timer may be busy with another worker. */
 	for (i = 0; i < domain->nr_workers; i++)
 		roost_timeout_exit_worker(domain->workers[i]);
@@ -268,6 +270,33 @@ static int domain_stat(struct roost_domain *domain, void __user *arg,
 	return roost_args_put(arg, &stat, sizeof(stat), cmd);
 }
 
+static int domain_standby(struct roost_domain *domain, void __user *arg,
+			  unsigned int cmd)
+{
+	struct roost_standby standby;
+	bool carries;
+	int ret;
+
+	ret = roost_args_get(&standby, sizeof(standby), arg, cmd,
+			     ROOST_STANDBY_SIZE_VER0);
+	if (ret)
+		return ret;
+	if (memchr_inv(&standby, 0, sizeof(standby)))
+		return -EINVAL;
+	mutex_lock(&domain->mutex);
+	carries = roost_worker_carried(domain);
+	mutex_unlock(&domain->mutex);
+	if (carries)
+		return -EBUSY;
+	ret = roost_carrier_standby(domain, &standby.worker, &standby.lease);
+	if (ret)
+		return ret;
+	ret = roost_args_put(arg, &standby, sizeof(standby), cmd);
+	if (ret)
+		roost_worker_drop(domain, standby.worker);
+	return ret;
+}
+
 static noinline long domain_other_ioctl(struct roost_domain *domain,
 					unsigned int cmd, void __user *arg)
 {
@@ -278,6 +307,8 @@ static noinline long domain_other_ioctl(struct roost_domain *domain,
 		return domain_wake_sized(domain, arg, cmd);
 	case ROOST_CMD(ROOST_IOC_DOMAIN_STAT):
 		return domain_stat(domain, arg, cmd);
+	case ROOST_CMD(ROOST_IOC_STANDBY):
+		return domain_standby(domain, arg, cmd);
 	default:
 		return -ENOTTY;
 	}
@@ -412,7 +443,7 @@ u64 roost_features(void)
 	if (!roost_ring_io)
 		features &= ~ROOST_FEAT_IO;
 	if (!roost_carriers)
-		features &= ~ROOST_FEAT_CARRIERS;
+		features &= ~(ROOST_FEAT_CARRIERS | ROOST_FEAT_STANDBY);
 	return features;
 }
 
@@ -453,6 +484,8 @@ domain_alloc(const struct roost_domain_params *params)
 	roost_watch_init(&domain->watch);
 	init_llist_head(&domain->reap);
 	init_llist_head(&domain->dead_files);
+	raw_spin_lock_init(&domain->standby_lock);
+	INIT_LIST_HEAD(&domain->standbys);
 	raw_spin_lock_init(&domain->ready_lock);
 	roost_queue_init(&domain->ready);
 	domain->no_io = params->flags & ROOST_DOMAIN_NO_IO;

@@ -53,6 +53,11 @@ struct user_namespace;
  * @watch:	who polls the domain's file
  * @parked:	which workers are asleep.  A set bit is a claim: who clears it
  *		wakes that worker.  Set and cleared atomically.
+ * @standby_lock: guards @standbys and their roost_carrier.given; within
+ *		worker->lock
+ * @standbys:	struct roost_carrier that wait for a worker
+ * @starved:	workers that a standby should look at
+ * @has_standbys: 1 once there has been one
  * @mutex:	guards @workers and @nr_workers against creation, and every
  *		worker's carrier against attach and detach
  * @workers:	published with release, read with acquire; stay until the end
@@ -97,6 +102,12 @@ struct roost_domain {
 
 	DECLARE_BITMAP(parked, ROOST_MAX_WORKERS) ____cacheline_aligned;
 
+	/* Guards the list. */
+	raw_spinlock_t standby_lock;
+	struct list_head standbys;
+	DECLARE_BITMAP(starved, ROOST_MAX_WORKERS);
+	u32 has_standbys;
+
 	/* Creation of workers; attach and detach. */
 	struct mutex mutex ____cacheline_aligned;
 	struct roost_worker *workers[ROOST_MAX_WORKERS];
@@ -140,7 +151,7 @@ static inline bool roost_domain_parked(const struct roost_domain *domain)
 /* What every domain can do, and what can be turned off. */
 #define ROOST_FEATURES (ROOST_FEAT_TIMER | ROOST_FEAT_POLL | \
 			ROOST_FEAT_MULTISHOT | ROOST_FEAT_SYNC_WAKE | \
-			ROOST_FEAT_IO | ROOST_FEAT_CARRIERS)
+			ROOST_FEAT_IO | ROOST_FEAT_CARRIERS | ROOST_FEAT_STANDBY)
 
 int roost_domain_create(struct roost_domain_params *params,
 			void __user *arg, unsigned int cmd);

@@ -192,7 +192,7 @@ static __always_inline int enter(struct roost_worker *worker,
 {
 	bool parks = call->flags & ROOST_ENTER_PARK;
 	struct done done = { 0 };
-	bool stay = false;
+	bool stay = false, lost = false;
 	int ret, put;
 
 	ret = check_args(call);
@@ -207,11 +207,15 @@ static __always_inline int enter(struct roost_worker *worker,
 		/* I/O that is ready is nothing to sleep through. */
 		stay = done.outcome & ROOST_OUT_CQ_FULL ||
 		       READ_ONCE(worker->domain->nr_ready);
+		/* Where it could be blocked, a standby could take over. */
+		lost = parks && READ_ONCE(worker->carrier) != current;
 	}
 	if (call->flags & ROOST_ENTER_WAKE &&
 	    unlikely(wake_index(worker->domain, call->wake, parks) < 0))
 		done.outcome |= ROOST_OUT_NO_TARGET;
-	if (parks && unlikely(stay)) {
+	if (unlikely(lost)) {
+		ret = -ESTALE;
+	} else if (parks && unlikely(stay)) {
 		done.outcome |= roost_park_skip(worker);
 	} else if (parks) {
 		u32 reason = park(worker, call);
@@ -233,7 +237,7 @@ static __always_inline int enter(struct roost_worker *worker,
  *
  * Each field is read once, into a register most of the time.
  *
- * Context: task, sleeps.  Return: 0 or -EINVAL, -EFAULT, -EPERM, -EINTR.
+ * Context: task, sleeps.  Return: 0 or -EINVAL, -EFAULT, -EPERM, -ESTALE, -EINTR.
  */
 long roost_enter(struct roost_worker *worker, void __user *arg)
 {

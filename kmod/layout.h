@@ -65,6 +65,12 @@ LAYOUT_AT(roost_attach, flags, 0);
 LAYOUT_AT(roost_attach, reserved0, 4);
 LAYOUT_AT(roost_attach, lease, 8);
 
+LAYOUT_SIZE(roost_standby, 32);
+LAYOUT_AT(roost_standby, flags, 0);
+LAYOUT_AT(roost_standby, worker, 4);
+LAYOUT_AT(roost_standby, lease, 8);
+LAYOUT_AT(roost_standby, reserved, 16);
+
 LAYOUT_SIZE(roost_enter, 48);
 LAYOUT_AT(roost_enter, flags, 0);
 LAYOUT_AT(roost_enter, to_submit, 4);
@@ -122,13 +128,13 @@ LAYOUT_AT(roost_worker_page, lease, 72);
 LAYOUT_AT(roost_worker_page, parked, 80);
 LAYOUT_AT(roost_worker_page, pad1, 84);
 LAYOUT_AT(roost_worker_page, sq_tail, 128);
-LAYOUT_AT(roost_worker_page, pad2, 132);
+LAYOUT_AT(roost_worker_page, in_library, 132);
 LAYOUT_AT(roost_worker_page, pending_min, 136);
 LAYOUT_AT(roost_worker_page, pad3, 144);
 LAYOUT_AT(roost_worker_page, cq_head, 192);
 LAYOUT_AT(roost_worker_page, pad4, 196);
 
-LAYOUT_SIZE(roost_domain_stat, 264);
+LAYOUT_SIZE(roost_domain_stat, 288);
 LAYOUT_AT(roost_domain_stat, workers, 0);
 LAYOUT_AT(roost_domain_stat, timers_pending, 4);
 LAYOUT_AT(roost_domain_stat, polls_armed, 8);
@@ -161,14 +167,17 @@ LAYOUT_AT(roost_domain_stat, ios_pending, 232);
 LAYOUT_AT(roost_domain_stat, files, 236);
 LAYOUT_AT(roost_domain_stat, blocked, 240);
 LAYOUT_AT(roost_domain_stat, preempted, 248);
-LAYOUT_AT(roost_domain_stat, reserved, 256);
+LAYOUT_AT(roost_domain_stat, taken, 256);
+LAYOUT_AT(roost_domain_stat, starved, 264);
+LAYOUT_AT(roost_domain_stat, reserved, 272);
 
 /* Sizes are part of the ioctl numbers, which are known by their whole value. */
 static_assert(ROOST_IOC_INFO == 0xc040bd00);
 static_assert(ROOST_IOC_CREATE_DOMAIN == 0xc040bd01);
 static_assert(ROOST_IOC_CREATE_WORKER == 0xc030bd10);
 static_assert(ROOST_IOC_WAKE == 0x4010bd11);
-static_assert(ROOST_IOC_DOMAIN_STAT == 0xc108bd12);
+static_assert(ROOST_IOC_DOMAIN_STAT == 0xc120bd12);
+static_assert(ROOST_IOC_STANDBY == 0xc020bd13);
 static_assert(ROOST_IOC_ATTACH == 0xc010bd20);
 static_assert(ROOST_IOC_DETACH == 0x0000bd21);
 static_assert(ROOST_IOC_ENTER == 0xc030bd22);
@@ -182,6 +191,8 @@ static_assert(offsetof(struct roost_worker_params, reserved) ==
 static_assert(offsetof(struct roost_wake, reserved) == ROOST_WAKE_SIZE_VER0);
 static_assert(sizeof(struct roost_attach) == ROOST_ATTACH_SIZE_VER0);
 static_assert(offsetof(struct roost_enter, reserved) == ROOST_ENTER_SIZE_VER0);
+static_assert(offsetof(struct roost_standby, reserved) ==
+	      ROOST_STANDBY_SIZE_VER0);
 static_assert(offsetof(struct roost_domain_stat, blocked) ==
 	      ROOST_DOMAIN_STAT_SIZE_VER0);
 

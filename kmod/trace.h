@@ -100,6 +100,16 @@ DEFINE_EVENT(roost_carrier, roost_worker_detach,
 		      struct task_struct *task),
 	     TP_ARGS(worker, task));
 
+DEFINE_EVENT(roost_carrier, roost_takeover,
+	     TP_PROTO(const struct roost_worker *worker,
+		      struct task_struct *task),
+	     TP_ARGS(worker, task));
+
+DEFINE_EVENT(roost_carrier, roost_starved,
+	     TP_PROTO(const struct roost_worker *worker,
+		      struct task_struct *task),
+	     TP_ARGS(worker, task));
+
 TRACE_EVENT(roost_park,
 	    TP_PROTO(const struct roost_worker *worker, u64 deadline,
 		     bool sleeps),

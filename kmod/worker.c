@@ -42,14 +42,19 @@ static void announce_detach(struct roost_worker *worker,
 	roost_netlink_worker_event(ROOST_NL_CMD_WORKER_DETACHED, worker, task);
 }
 
-/* Under domain->mutex, so that the carrier does not change but here. */
+/*
+ * Under domain->mutex, so that the carrier does not change but here; and, while it
+ * is stuck, in take().
+ */
 static void set_carrier(struct roost_worker *worker, struct task_struct *task)
 {
-	struct task_struct *old = worker->carrier;
+	struct task_struct *old;
 
+	/* Then nobody else changes the carrier. */
+	roost_carrier_end(worker);
+	old = worker->carrier;
 	if (old)
 		announce_detach(worker, old);
-	roost_carrier_end(worker);
 	raw_spin_lock_irq(&worker->lock);
 	WRITE_ONCE(worker->carrier, task); /* read without the lock */
 	init_waitqueue_entry(&worker->wait, task);
@@ -65,15 +70,29 @@ static void set_carrier(struct roost_worker *worker, struct task_struct *task)
 		announce_attach(worker, task);
 }
 
-/* Is the current thread carrier of another worker?  Under domain->mutex. */
-static bool carries_another(const struct roost_worker *worker)
+/* Is there one that lives?  Under domain->mutex. */
+static bool has_carrier(struct roost_worker *worker)
 {
-	const struct roost_domain *domain = worker->domain;
+	bool has;
+
+	raw_spin_lock_irq(&worker->lock);
+	has = roost_worker_carrier(worker);
+	raw_spin_unlock_irq(&worker->lock);
+	return has;
+}
+
+/**
+ * roost_worker_carried() - is the current thread carrier of a worker?
+ * @domain:	whose; its mutex is held
+ *
+ * It may be displaced while it sleeps, but not while it looks.
+ */
+bool roost_worker_carried(const struct roost_domain *domain)
+{
 	u32 i;
 
 	for (i = 0; i < domain->nr_workers; i++)
-		if (domain->workers[i] != worker &&
-		    domain->workers[i]->carrier == current)
+		if (READ_ONCE(domain->workers[i]->carrier) == current)
 			return true;
 	return false;
 }
@@ -89,6 +108,16 @@ static int worker_detach(struct roost_worker *worker)
 		ret = -EPERM;
 	mutex_unlock(&worker->domain->mutex);
 	return ret;
+}
+
+/**
+ * roost_worker_drop() - the current task does not want the lease that it has
+ * @domain:	the domain
+ * @index:	of the worker
+ */
+void roost_worker_drop(struct roost_domain *domain, u32 index)
+{
+	worker_detach(roost_domain_worker(domain, index));
 }
 
 static int worker_attach(struct roost_worker *worker, void __user *arg,
@@ -109,7 +138,7 @@ static int worker_attach(struct roost_worker *worker, void __user *arg,
 		return PTR_ERR(carrier);
 
 	mutex_lock(&worker->domain->mutex);
-	if (roost_worker_carrier(worker) || carries_another(worker)) {
+	if (has_carrier(worker) || roost_worker_carried(worker->domain)) {
 		mutex_unlock(&worker->domain->mutex);
 		roost_carrier_free(carrier);
 		return -EBUSY;
@@ -242,6 +271,8 @@ void roost_worker_stat(struct roost_worker *worker,
 	stat->signals += READ_ONCE(worker->signals);
 	stat->blocked += READ_ONCE(worker->blocked);
 	stat->preempted += READ_ONCE(worker->preempted);
+	stat->taken += READ_ONCE(worker->taken);
+	stat->starved += READ_ONCE(worker->starved);
 	stat->enters += atomic64_read(&worker->enters);
 	stat->ios_started += atomic64_read(&worker->ios_started);
 	stat->ios_waited += atomic64_read(&worker->ios_waited);

@@ -39,8 +39,7 @@ static inline void roost_count(u64 *counter)
  * @asleep:	the shared words of the current park have not been settled yet
  * @reason:	ROOST_OUT_* bits that the wakers of the current park have left
  * @parking:	the carrier sleeps because it has parked; the carrier's alone
- * @hooked:	tells of the carrier's context switches, or NULL; guarded by
- *		domain->mutex
+ * @hooked:	tells of the carrier's context switches, or NULL
  * @wait:	names the carrier to what wakes synchronously
  *
  * Constant:
@@ -96,6 +95,8 @@ struct roost_worker {
 	u64 signals;
 	u64 blocked;
 	u64 preempted;
+	u64 taken;
+	u64 starved;
 	/* public: */
 	struct roost_carrier *hooked;
 	struct wait_queue_entry wait;
@@ -155,7 +156,7 @@ struct roost_worker {
 
 /**
  * roost_worker_carrier() - the thread that has the lease, if it can still run
- * @worker:	the worker; its lock or its domain's mutex is held
+ * @worker:	the worker; its lock is held
  *
  * Return: the thread, or NULL.
  */
@@ -177,6 +178,8 @@ void roost_worker_free(struct roost_worker *worker);
 void roost_worker_stat(struct roost_worker *worker,
 		       struct roost_domain_stat *stat);
 pid_t roost_worker_tid(struct roost_worker *worker, u64 *lease);
+void roost_worker_drop(struct roost_domain *domain, u32 index);
+bool roost_worker_carried(const struct roost_domain *domain);
 bool roost_worker_file(const struct file *file);
 
 #endif /* _ROOST_WORKER_H */

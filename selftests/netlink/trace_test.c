@@ -171,14 +171,55 @@ TEST_F(trace, fields)
 			"worker=1 index=2 sequence=6 res=8 flags=0x5\n"), 1);
 }
 
-/* Each event that there is, is one that the two tests above know. */
+static void *stand_by(void *arg)
+{
+	const struct dom *d = arg;
+	struct roost_standby s = { 0 };
+
+	return (void *)(long)call(d->fd, ROOST_IOC_STANDBY, &s);
+}
+
+/* We are stuck: once with a standby, which then ends, and then without one. */
+TEST_F(trace, takeover)
+{
+	struct dom d;
+	struct wrk w;
+	pthread_t thread;
+	void *ret;
+	uint32_t id;
+
+	ASSERT_EQ(dom_make(&d, 4, 4), 0);
+	if (!(d.params.features & ROOST_FEAT_STANDBY))
+		SKIP(return, "no ROOST_FEAT_STANDBY: module parameter carriers=0, or a kernel without CONFIG_PREEMPT_NOTIFIERS");
+	id = id_of(&d);
+	ASSERT_EQ(wrk_make(&w, &d, 8, 8), 0);
+	ASSERT_EQ(attach(&w), 0);
+	ASSERT_EQ(pthread_create(&thread, NULL, stand_by, &d), 0);
+	while (__atomic_load_n(&w.page->lease, __ATOMIC_ACQUIRE) == 1)
+		sleep_ns(MSEC);
+	ASSERT_EQ(pthread_join(thread, &ret), 0);
+	EXPECT_EQ(ret, NULL);
+	EXPECT_EQ(stat_of(&d).taken, 1);
+	EXPECT_EQ(count(self->dir, "roost_takeover", id, "lease=2\n"), 1);
+	ASSERT_EQ(attach(&w), 0);
+	while (!stat_of(&d).starved)
+		sleep_ns(MSEC);
+	EXPECT_EQ(detach(&w), 0);
+	EXPECT_EQ(count(self->dir, "roost_starved", id, "lease="),
+		  stat_of(&d).starved);
+	EXPECT_EQ(count(self->dir, "roost_takeover", id, NULL), 1);
+	close(w.fd);
+	close(d.fd);
+}
+
+/* Each event that there is, is one that the tests above know. */
 TEST_F(trace, no_other_events)
 {
 	static const char *const known[] = {
 		"domain_create", "domain_end", "worker_attach", "worker_detach",
 		"park", "unpark", "wake", "timer_set", "timer_fire",
 		"timer_cancel", "poll_arm", "poll_fire", "io_submit",
-		"io_complete", "overflow",
+		"io_complete", "overflow", "takeover", "starved",
 	};
 	DIR *dir = opendir(TRACING "/events/roost");
 	const struct dirent *entry;

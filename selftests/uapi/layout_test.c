@@ -65,6 +65,11 @@ static const struct row rows[] = {
 	FIELD(roost_attach, flags, 0, 4),
 	FIELD(roost_attach, reserved0, 4, 4),
 	FIELD(roost_attach, lease, 8, 8),
+	SIZE(roost_standby, 32),
+	FIELD(roost_standby, flags, 0, 4),
+	FIELD(roost_standby, worker, 4, 4),
+	FIELD(roost_standby, lease, 8, 8),
+	FIELD(roost_standby, reserved, 16, 16),
 	SIZE(roost_enter, 48),
 	FIELD(roost_enter, flags, 0, 4),
 	FIELD(roost_enter, to_submit, 4, 4),
@@ -118,12 +123,12 @@ static const struct row rows[] = {
 	FIELD(roost_worker_page, parked, 80, 4),
 	FIELD(roost_worker_page, pad1, 84, 44),
 	FIELD(roost_worker_page, sq_tail, 128, 4),
-	FIELD(roost_worker_page, pad2, 132, 4),
+	FIELD(roost_worker_page, in_library, 132, 4),
 	FIELD(roost_worker_page, pending_min, 136, 8),
 	FIELD(roost_worker_page, pad3, 144, 48),
 	FIELD(roost_worker_page, cq_head, 192, 4),
 	FIELD(roost_worker_page, pad4, 196, 60),
-	SIZE(roost_domain_stat, 264),
+	SIZE(roost_domain_stat, 288),
 	FIELD(roost_domain_stat, workers, 0, 4),
 	FIELD(roost_domain_stat, timers_pending, 4, 4),
 	FIELD(roost_domain_stat, polls_armed, 8, 4),
@@ -156,7 +161,9 @@ static const struct row rows[] = {
 	FIELD(roost_domain_stat, files, 236, 4),
 	FIELD(roost_domain_stat, blocked, 240, 8),
 	FIELD(roost_domain_stat, preempted, 248, 8),
-	FIELD(roost_domain_stat, reserved, 256, 8),
+	FIELD(roost_domain_stat, taken, 256, 8),
+	FIELD(roost_domain_stat, starved, 264, 8),
+	FIELD(roost_domain_stat, reserved, 272, 16),
 };
 
 TEST(structures)
@@ -201,7 +208,8 @@ TEST(numbers)
 	EXPECT_EQ(ROOST_IOC_CREATE_DOMAIN, 0xc040bd01U);
 	EXPECT_EQ(ROOST_IOC_CREATE_WORKER, 0xc030bd10U);
 	EXPECT_EQ(ROOST_IOC_WAKE, 0x4010bd11U);
-	EXPECT_EQ(ROOST_IOC_DOMAIN_STAT, 0xc108bd12U);
+	EXPECT_EQ(ROOST_IOC_DOMAIN_STAT, 0xc120bd12U);
+	EXPECT_EQ(ROOST_IOC_STANDBY, 0xc020bd13U);
 	EXPECT_EQ(ROOST_IOC_ATTACH, 0xc010bd20U);
 	EXPECT_EQ(ROOST_IOC_DETACH, 0x0000bd21U);
 	EXPECT_EQ(ROOST_IOC_ENTER, 0xc030bd22U);
@@ -226,6 +234,7 @@ TEST(constants)
 	EXPECT_EQ(ROOST_FEAT_SYNC_WAKE, 8U);
 	EXPECT_EQ(ROOST_FEAT_IO, 16U);
 	EXPECT_EQ(ROOST_FEAT_CARRIERS, 32U);
+	EXPECT_EQ(ROOST_FEAT_STANDBY, 64U);
 	EXPECT_EQ(ROOST_DOMAIN_NO_IO, 1U);
 	EXPECT_EQ(ROOST_OFF_CONTROL, 0U);
 	EXPECT_EQ(ROOST_OFF_EVENTS, 0x10000000U);

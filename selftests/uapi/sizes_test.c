@@ -19,7 +19,7 @@ struct call_row {
 	enum { DEVICE, DOMAIN, WORKER } level;
 	/* fields that have to be set */
 	union {
-		char bytes[264];
+		char bytes[sizeof(struct roost_domain_stat)];
 		struct roost_domain_params domain;
 		struct roost_worker_params worker;
 		struct roost_wake wake;

@@ -8,6 +8,7 @@
 
 #include <sys/ptrace.h>
 
+#include "carrier_help.h"
 #include "roost_test.h"
 
 /* Looks at something that must not change. */
@@ -26,35 +27,6 @@ static void __attribute__((constructor)) run_again(void)
 	for (i = 0; i < 10; i++)
 		sleep_ns(MSEC / 10);
 	_exit(RAN_AGAIN);
-}
-
-static bool bit_of(const __u64 *mask, const struct wrk *w)
-{
-	const uint8_t *byte = (const uint8_t *)mask + w->params.index / 8;
-
-	return __atomic_load_n(byte, __ATOMIC_ACQUIRE) & idle_bit_of(w);
-}
-
-static bool on_cpu(const struct dom *d, const struct wrk *w)
-{
-	return bit_of(d->control->on_cpu, w);
-}
-
-static bool blocked(const struct dom *d, const struct wrk *w)
-{
-	return bit_of(d->control->blocked, w);
-}
-
-static bool wait_for(const __u64 *mask, const struct wrk *w, bool value)
-{
-	uint64_t limit = now_ns() + wide(10 * SEC);
-
-	while (bit_of(mask, w) != value) {
-		if (now_ns() > limit)
-			return false;
-		sleep_ns(MSEC / 5);
-	}
-	return true;
 }
 
 /* How often, of LOOKS, is what the two bits say not this? */
@@ -77,11 +49,6 @@ static void pin(int cpu)
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	check(sched_setaffinity(0, sizeof(set), &set) == 0);
-}
-
-static bool has_carriers(const struct dom *d)
-{
-	return d->params.features & ROOST_FEAT_CARRIERS;
 }
 
 /* Not watched: nothing is ever set. */
@@ -344,6 +311,8 @@ static void child_is_traced(const int to_parent[2], const int from_parent[2])
 	check(write(to_parent[1], (const void *)&t.tid, sizeof(t.tid)) ==
 	      sizeof(t.tid));
 	check(read(from_parent[0], &byte, 1) == 1);
+	/* told before it is off its CPU */
+	check(wait_for(d.control->on_cpu, &w, false));
 	check(differs(&d, &w, false, false) == 0);
 	check(write(to_parent[1], "x", 1) == 1);
 	check(wait_for(d.control->blocked, &w, true));

@@ -47,6 +47,7 @@
 #define ROOST_FEAT_SYNC_WAKE	(1ULL << 3)	/* ROOST_WAKE_SYNC */
 #define ROOST_FEAT_IO		(1ULL << 4)	/* RECV and the other I/O ops */
 #define ROOST_FEAT_CARRIERS	(1ULL << 5)	/* on_cpu, blocked are kept */
+#define ROOST_FEAT_STANDBY	(1ULL << 6)	/* ROOST_IOC_STANDBY */
 
 /**
  * struct roost_info - what this module can do (ROOST_IOC_INFO)
@@ -185,6 +186,33 @@ struct roost_attach {
 };
 
 /**
+ * struct roost_standby - wait for a worker (ROOST_IOC_STANDBY on the domain fd)
+ * @flags:	zero
+ * @worker:	out: index of the worker that the caller now carries
+ * @lease:	out: number of this lease, also in roost_worker_page.lease
+ * @reserved:	zero
+ *
+ * The calling thread sleeps until some worker's carrier has been blocked (see
+ * roost_control.blocked) for the grace time, the module's parameter grace_us, with
+ * its word roost_worker_page.in_library at 0.  Then the lease is the caller's.  Of
+ * several standbys the one that came last is taken.
+ *
+ * The former carrier is displaced.  It goes on when what it waits for has come, and
+ * learns of it by roost_worker_page.lease, which is not the number of its lease any
+ * more; whatever needs the lease gets -EPERM, or -ESTALE if it was lost during the
+ * call.  A displaced carrier may attach to a free worker, or be a standby.
+ *
+ * -EBUSY if the caller carries a worker of this domain, -EOPNOTSUPP without
+ * ROOST_FEAT_STANDBY, -EINTR for a signal: then it has no lease.
+ */
+struct roost_standby {
+	__u32	flags;
+	__u32	worker;
+	__u64	lease;
+	__u64	reserved[2];
+};
+
+/**
  * struct roost_enter - submit, wake, park (ROOST_IOC_ENTER on the worker fd)
  * @flags:	ROOST_ENTER_* bits
  * @to_submit:	consume at most so many SQ entries of this worker
@@ -199,7 +227,9 @@ struct roost_attach {
  * @reserved:	zero
  *
  * Any thread of the domain may submit from any worker's ring; only the
- * worker's carrier may park on it (-EPERM).  Completions that found no place
+ * worker's carrier may park on it (-EPERM; -ESTALE if it lost the lease during
+ * the call, which has done all but park, @submitted and @outcome are valid then
+ * too).  Completions that found no place
  * in the CQ are moved there first.  Fewer entries than asked for are consumed
  * when the CQ has no place for the completions that they may need
  * (ROOST_OUT_CQ_FULL), and a call does a bounded amount of work.
@@ -490,6 +520,9 @@ struct roost_control {
  *		cleared the idle bit exchanges this with 0: only if it was 1 is
  *		a ROOST_WAKE_INDEX needed.
  * @sq_tail:	carrier: entries published (release); kernel: acquire
+ * @in_library:	carrier: not 0 while it must not lose the lease, however long it
+ *		is blocked.  Written by the carrier alone; looked at when it leaves
+ *		its CPU.
  * @pending_min: carrier: earliest deadline among the TIMER_SET entries that
  *		are published and not consumed, ROOST_NO_DEADLINE for none
  * @cq_head:	who drains: entries taken (release); kernel: acquire.  A value
@@ -510,9 +543,7 @@ struct roost_worker_page {
 	/* public: */
 
 	__u32	sq_tail;
-	/* private: */
-	__u32	pad2;
-	/* public: */
+	__u32	in_library;
 	__u64	pending_min;
 	/* private: */
 	__u64	pad3[6];
@@ -559,6 +590,8 @@ struct roost_worker_page {
  * @blocked:		out: times that a carrier blocked (ROOST_FEAT_CARRIERS)
  * @preempted:		out: times that a carrier lost its CPU and could have
  *			gone on (ROOST_FEAT_CARRIERS)
+ * @taken:		out: leases that went to a standby
+ * @starved:		out: times that one would have, but there was no standby
  * @reserved:		zero
  */
 struct roost_domain_stat {
@@ -594,7 +627,9 @@ struct roost_domain_stat {
 	__u32	files;
 	__u64	blocked;
 	__u64	preempted;
-	__u64	reserved[1];
+	__u64	taken;
+	__u64	starved;
+	__u64	reserved[2];
 };
 
 /*
@@ -606,6 +641,7 @@ struct roost_domain_stat {
 #define ROOST_WORKER_PARAMS_SIZE_VER0	32
 #define ROOST_WAKE_SIZE_VER0		8
 #define ROOST_ATTACH_SIZE_VER0		16
+#define ROOST_STANDBY_SIZE_VER0		16
 #define ROOST_ENTER_SIZE_VER0		32
 #define ROOST_DOMAIN_STAT_SIZE_VER0	240
 
@@ -622,6 +658,8 @@ struct roost_domain_stat {
 #define ROOST_IOC_WAKE		_IOW(ROOST_IOC_MAGIC, 0x11, struct roost_wake)
 #define ROOST_IOC_DOMAIN_STAT	\
 	_IOWR(ROOST_IOC_MAGIC, 0x12, struct roost_domain_stat)
+#define ROOST_IOC_STANDBY	\
+	_IOWR(ROOST_IOC_MAGIC, 0x13, struct roost_standby)
 
 /* On a worker fd. */
 #define ROOST_IOC_ATTACH	\

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* carrier_help.h - what the control page says of carriers. */
+#ifndef ROOST_TEST_CARRIER_HELP_H
+#define ROOST_TEST_CARRIER_HELP_H
+
+#include "roost_test.h"
+
+static inline bool bit_of(const __u64 *mask, const struct wrk *w)
+{
+	const uint8_t *byte = (const uint8_t *)mask + w->params.index / 8;
+
+	return __atomic_load_n(byte, __ATOMIC_ACQUIRE) & idle_bit_of(w);
+}
+
+static inline bool on_cpu(const struct dom *d, const struct wrk *w)
+{
+	return bit_of(d->control->on_cpu, w);
+}
+
+static inline bool blocked(const struct dom *d, const struct wrk *w)
+{
+	return bit_of(d->control->blocked, w);
+}
+
+static inline bool wait_for(const __u64 *mask, const struct wrk *w, bool value)
+{
+	uint64_t limit = now_ns() + wide(10 * SEC);
+
+	while (bit_of(mask, w) != value) {
+		if (now_ns() > limit)
+			return false;
+		sleep_ns(MSEC / 5);
+	}
+	return true;
+}
+
+static inline bool has_carriers(const struct dom *d)
+{
+	return d->params.features & ROOST_FEAT_CARRIERS;
+}
+
+#endif /* ROOST_TEST_CARRIER_HELP_H */

@@ -1,0 +1,623 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * standby_test.c - a standby takes the worker of a carrier that is stuck.
+ */
+#include "kselftest_harness.h"
+
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <linux/userfaultfd.h>
+
+#include "carrier_help.h"
+#include "roost_test.h"
+
+#define GRACE	"/sys/module/roost/parameters/grace_us"
+
+static bool has_standby(const struct dom *d)
+{
+	return d->params.features & ROOST_FEAT_STANDBY;
+}
+
+static void nothing(int sig)
+{
+}
+
+static int stand_by(const struct dom *d, struct roost_standby *s)
+{
+	*s = (struct roost_standby){ 0 };
+	return call(d->fd, ROOST_IOC_STANDBY, s);
+}
+
+static uint64_t lease_of(const struct wrk *w)
+{
+	return __atomic_load_n(&w->page->lease, __ATOMIC_ACQUIRE);
+}
+
+static void set_grace(unsigned int us)
+{
+	FILE *f = fopen(GRACE, "we");
+
+	check(f);
+	check(fprintf(f, "%u", us) > 0);
+	check(fclose(f) == 0);
+}
+
+TEST(without_the_feature)
+{
+	struct roost_standby s;
+	struct dom d;
+
+	ASSERT_EQ(dom_make(&d, 4, 4), 0);
+	if (has_standby(&d))
+		SKIP(return, "this module has ROOST_FEAT_STANDBY");
+	EXPECT_EQ(stand_by(&d, &s), -EOPNOTSUPP);
+}
+
+/* A carrier that blocks in read(2) until it is told to go on. */
+struct stuck {
+	struct dom *d;
+	struct wrk *w;
+	int in[2];
+	pthread_t id;
+	uint64_t lease;
+	bool library;
+	volatile int attached;
+	/* after the read */
+	bool lost;
+	int parked, detached;
+};
+
+static void *get_stuck(void *arg)
+{
+	struct stuck *t = arg;
+	struct roost_attach a = { 0 };
+	struct roost_enter e = { .flags = ROOST_ENTER_PARK };
+	char byte;
+
+	t->w->page->in_library = t->library;
+	check(call(t->w->fd, ROOST_IOC_ATTACH, &a) == 0);
+	t->lease = a.lease;
+	t->attached = 1;
+	check(read(t->in[0], &byte, 1) == 1);
+	t->lost = lease_of(t->w) != t->lease;
+	/* a deadline that has passed */
+	e.deadline = 1;
+	t->parked = enter(t->w, &e);
+	t->detached = detach(t->w);
+	return NULL;
+}
+
+static void stuck_start(struct stuck *t, struct dom *d, struct wrk *w,
+			bool library)
+{
+	*t = (struct stuck){ .d = d, .w = w, .library = library };
+	check(pipe(t->in) == 0);
+	check(pthread_create(&t->id, NULL, get_stuck, t) == 0);
+	while (!t->attached)
+		sleep_ns(MSEC / 10);
+}
+
+static void stuck_finish(struct stuck *t)
+{
+	check(write(t->in[1], "x", 1) == 1);
+	check(pthread_join(t->id, NULL) == 0);
+	close(t->in[0]);
+	close(t->in[1]);
+}
+
+struct spare {
+	struct dom *d;
+	struct wrk *w;
+	pthread_t id;
+	struct roost_standby s;
+	volatile int entered, returned;
+	int ret;
+	bool saw_itself, lease_shown;
+	int detached;
+	volatile int keep;	/* the lease, until this is 0 */
+};
+
+static void *be_spare(void *arg)
+{
+	struct spare *s = arg;
+
+	s->entered = 1;
+	s->ret = stand_by(s->d, &s->s);
+	if (!s->ret) {
+		s->saw_itself = on_cpu(s->d, s->w);
+		s->lease_shown = lease_of(s->w) == s->s.lease;
+	}
+	s->returned = 1;
+	while (s->keep)
+		;
+	s->detached = s->ret ? 0 : detach(s->w);
+	return NULL;
+}
+
+static void spare_start(struct spare *s, struct dom *d, struct wrk *w)
+{
+	*s = (struct spare){ .d = d, .w = w };
+	check(pthread_create(&s->id, NULL, be_spare, s) == 0);
+	while (!s->entered)
+		sleep_ns(MSEC / 10);
+}
+
+static bool spare_returns(struct spare *s)
+{
+	uint64_t limit = now_ns() + wide(10 * SEC);
+
+	while (!s->returned) {
+		if (now_ns() > limit)
+			return false;
+		sleep_ns(MSEC / 5);
+	}
+	return true;
+}
+
+static void spare_interrupt(struct spare *s)
+{
+	/* it may not yet be asleep */
+	while (!s->returned) {
+		check(pthread_kill(s->id, SIGUSR1) == 0);
+		sleep_ns(MSEC);
+	}
+	check(pthread_join(s->id, NULL) == 0);
+}
+
+FIXTURE(standby) {
+	struct dom d;
+	struct wrk w;
+	struct stuck t;
+	struct spare s;
+};
+
+FIXTURE_SETUP(standby)
+{
+	struct sigaction sa = { .sa_handler = nothing };
+
+	ASSERT_EQ(sigaction(SIGUSR1, &sa, NULL), 0);
+	ASSERT_EQ(dom_make_io(&self->d, 16, 16), 0);
+	ASSERT_EQ(wrk_make(&self->w, &self->d, 8, 8), 0);
+}
+
+FIXTURE_TEARDOWN(standby)
+{
+	if (has_standby(&self->d))
+		set_grace(20);
+	close(self->d.fd);
+}
+
+#define LACKING	"no ROOST_FEAT_STANDBY: module parameter carriers=0, or a kernel without CONFIG_PREEMPT_NOTIFIERS"
+
+/* A test of what not every module can do. */
+#define TEST_STANDBY(name) \
+	static void name(struct __test_metadata *_metadata, \
+			 FIXTURE_DATA(standby) *self); \
+	TEST_F(standby, name) \
+	{ \
+		if (!has_standby(&self->d)) \
+			SKIP(return, LACKING); \
+		name(_metadata, self); \
+	} \
+	static void name(struct __test_metadata *_metadata, \
+			 FIXTURE_DATA(standby) *self)
+
+TEST_STANDBY(rejections)
+{
+	static const struct roost_standby rows[] = {
+		{ .flags = 1 }, { .worker = 1 }, { .lease = 1 },
+		{ .reserved = { 1 } }, { .reserved = { 0, 1 } },
+	};
+	struct roost_standby s;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		s = rows[i];
+		EXPECT_EQ(call(self->d.fd, ROOST_IOC_STANDBY, &s), -EINVAL);
+	}
+	ASSERT_EQ(attach(&self->w), 0);
+	EXPECT_EQ(stand_by(&self->d, &s), -EBUSY);
+	EXPECT_EQ(detach(&self->w), 0);
+}
+
+TEST_STANDBY(takes_a_blocked_worker)
+{
+	unsigned int i;
+
+	for (i = 0; i < 20; i++) {
+		stuck_start(&self->t, &self->d, &self->w, false);
+		spare_start(&self->s, &self->d, &self->w);
+		ASSERT_TRUE(spare_returns(&self->s));
+		ASSERT_EQ(pthread_join(self->s.id, NULL), 0);
+		EXPECT_EQ(self->s.ret, 0);
+		EXPECT_EQ(self->s.s.worker, self->w.params.index);
+		EXPECT_EQ(self->s.s.lease, self->t.lease + 1);
+		EXPECT_TRUE(self->s.saw_itself);
+		EXPECT_TRUE(self->s.lease_shown);
+		EXPECT_EQ(self->s.detached, 0);
+		EXPECT_EQ(stat_of(&self->d).taken, i + 1);
+		/* the displaced one has nothing to say any more */
+		EXPECT_FALSE(on_cpu(&self->d, &self->w));
+		EXPECT_FALSE(blocked(&self->d, &self->w));
+		stuck_finish(&self->t);
+		EXPECT_TRUE(self->t.lost);
+		EXPECT_EQ(self->t.parked, -EPERM);
+		EXPECT_EQ(self->t.detached, -EPERM);
+	}
+}
+
+/* While the new one runs, the old one comes back: it has no bits of the worker. */
+TEST_STANDBY(displaced_leaves_the_bits_alone)
+{
+	stuck_start(&self->t, &self->d, &self->w, false);
+	self->s = (struct spare){ .d = &self->d, .w = &self->w, .keep = 1 };
+	ASSERT_EQ(pthread_create(&self->s.id, NULL, be_spare, &self->s), 0);
+	ASSERT_TRUE(spare_returns(&self->s));
+	stuck_finish(&self->t);
+	EXPECT_TRUE(self->t.lost);
+	if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
+		EXPECT_TRUE(wait_for(self->d.control->on_cpu, &self->w, true));
+	EXPECT_FALSE(blocked(&self->d, &self->w));
+	EXPECT_EQ(lease_of(&self->w), self->s.s.lease);
+	self->s.keep = 0;
+	ASSERT_EQ(pthread_join(self->s.id, NULL), 0);
+	EXPECT_EQ(self->s.detached, 0);
+}
+
+TEST_STANDBY(not_inside_the_library)
+{
+	stuck_start(&self->t, &self->d, &self->w, true);
+	spare_start(&self->s, &self->d, &self->w);
+	EXPECT_TRUE(wait_for(self->d.control->blocked, &self->w, true));
+	sleep_ns(50 * MSEC);
+	EXPECT_TRUE(blocked(&self->d, &self->w));
+	stuck_finish(&self->t);
+	EXPECT_FALSE(self->t.lost);
+	/* -EINTR is not for a deadline */
+	EXPECT_EQ(self->t.parked, 0);
+	EXPECT_EQ(self->t.detached, 0);
+	EXPECT_EQ(stat_of(&self->d).taken, 0);
+	EXPECT_EQ(stat_of(&self->d).starved, 0);
+	spare_interrupt(&self->s);
+	EXPECT_EQ(self->s.ret, -EINTR);
+}
+
+/* Shorter than the grace time: never; longer: always. */
+TEST_STANDBY(not_before_the_grace_time)
+{
+	uint64_t began, longest = 0, took;
+	int i;
+
+	set_grace(500000);
+	spare_start(&self->s, &self->d, &self->w);
+	ASSERT_EQ(attach(&self->w), 0);
+	for (i = 0; i < 100; i++) {
+		began = now_ns();
+		sleep_ns(MSEC / 2);
+		took = now_ns() - began;
+		longest = took > longest ? took : longest;
+	}
+	/* not if the machine stood still */
+	if (longest < 400 * MSEC)
+		EXPECT_EQ(stat_of(&self->d).taken, 0);
+	began = now_ns();
+	sleep_ns(600 * MSEC);
+	EXPECT_EQ(stat_of(&self->d).taken, 1);
+	ASSERT_TRUE(spare_returns(&self->s));
+	ASSERT_EQ(pthread_join(self->s.id, NULL), 0);
+	EXPECT_EQ(self->s.ret, 0);
+	EXPECT_EQ(detach(&self->w), -EPERM);
+	EXPECT_EQ(self->s.s.lease, 2);
+}
+
+/* Stuck before there was a standby: the next one has it at once. */
+TEST_STANDBY(starved)
+{
+	/* nobody is looked for before the first standby of a domain */
+	stuck_start(&self->t, &self->d, &self->w, false);
+	sleep_ns(5 * MSEC);
+	stuck_finish(&self->t);
+	EXPECT_EQ(stat_of(&self->d).starved, 0);
+	spare_start(&self->s, &self->d, &self->w);
+	spare_interrupt(&self->s);
+	EXPECT_EQ(self->s.ret, -EINTR);
+	EXPECT_EQ(stat_of(&self->d).starved, 0);
+
+	stuck_start(&self->t, &self->d, &self->w, false);
+	while (!stat_of(&self->d).starved)
+		sleep_ns(MSEC);
+	EXPECT_EQ(stat_of(&self->d).taken, 0);
+	EXPECT_EQ(lease_of(&self->w), self->t.lease);
+	spare_start(&self->s, &self->d, &self->w);
+	ASSERT_TRUE(spare_returns(&self->s));
+	ASSERT_EQ(pthread_join(self->s.id, NULL), 0);
+	EXPECT_EQ(self->s.ret, 0);
+	stuck_finish(&self->t);
+	EXPECT_TRUE(self->t.lost);
+	EXPECT_EQ(stat_of(&self->d).starved, 1);
+	EXPECT_EQ(stat_of(&self->d).taken, 1);
+}
+
+/* A hint that is out of date does no harm. */
+TEST_STANDBY(not_starved_any_more)
+{
+	spare_start(&self->s, &self->d, &self->w);
+	spare_interrupt(&self->s);
+	stuck_start(&self->t, &self->d, &self->w, false);
+	while (!stat_of(&self->d).starved)
+		sleep_ns(MSEC);
+	stuck_finish(&self->t);
+	EXPECT_FALSE(self->t.lost);
+	spare_start(&self->s, &self->d, &self->w);
+	sleep_ns(20 * MSEC);
+	EXPECT_FALSE(self->s.returned);
+	spare_interrupt(&self->s);
+	EXPECT_EQ(stat_of(&self->d).taken, 0);
+}
+
+static void *park_long(void *arg)
+{
+	struct stuck *t = arg;
+	uint32_t outcome;
+
+	check(attach(t->w) == 0);
+	t->attached = 1;
+	t->parked = park(t->d, t->w, ROOST_NO_DEADLINE, &outcome);
+	t->detached = detach(t->w);
+	return NULL;
+}
+
+TEST_STANDBY(parked_is_not_stuck)
+{
+	struct stuck *t = &self->t;
+
+	spare_start(&self->s, &self->d, &self->w);
+	set_grace(1000);
+	*t = (struct stuck){ .d = &self->d, .w = &self->w };
+	ASSERT_EQ(pthread_create(&t->id, NULL, park_long, t), 0);
+	ASSERT_TRUE(wait_parked(&self->d, 0, now_ns() + wide(10 * SEC)));
+	sleep_ns(50 * MSEC);
+	EXPECT_EQ(stat_of(&self->d).taken, 0);
+	EXPECT_EQ(wake(&self->d, ROOST_WAKE_INDEX, 0), 1);
+	ASSERT_EQ(pthread_join(t->id, NULL), 0);
+	EXPECT_EQ(t->parked, 0);
+	EXPECT_EQ(t->detached, 0);
+	spare_interrupt(&self->s);
+}
+
+/* A wake that the old one has not yet received is the new one's. */
+TEST_STANDBY(permit_goes_along)
+{
+	struct spare *s = &self->s;
+	uint32_t outcome;
+
+	set_grace(300000);
+	stuck_start(&self->t, &self->d, &self->w, false);
+	EXPECT_EQ(wake(&self->d, ROOST_WAKE_INDEX, 0), 1);
+	s->d = &self->d;
+	ASSERT_EQ(stand_by(&self->d, &s->s), 0);
+	EXPECT_EQ(park(&self->d, &self->w, ROOST_NO_DEADLINE, &outcome), 0);
+	EXPECT_TRUE(outcome & ROOST_OUT_WAKE);
+	EXPECT_FALSE(outcome & ROOST_OUT_SLEPT);
+	EXPECT_EQ(detach(&self->w), 0);
+	stuck_finish(&self->t);
+}
+
+struct rower {
+	struct dom *d;
+	struct wrk *w;
+	unsigned int rounds;
+	int wrong;
+};
+
+/* Has the lease, blocks, has lost it or not; a standby then, and so on. */
+static void *row(void *arg)
+{
+	struct rower *r = arg;
+	struct roost_standby s;
+	uint64_t lease;
+	int ret;
+
+	while (r->rounds) {
+		ret = stand_by(r->d, &s);
+		if (ret)
+			break;
+		lease = s.lease;
+		while (r->rounds && lease_of(r->w) == lease) {
+			r->rounds--;
+			r->wrong += !on_cpu(r->d, r->w) &&
+				    lease_of(r->w) == lease;
+			sleep_ns(r->rounds % 3 * 100000);
+		}
+	}
+	if (!ret)
+		detach(r->w);
+	return NULL;
+}
+
+TEST_STANDBY(take_turns)
+{
+	struct rower r[3];
+	pthread_t id[3];
+	unsigned int i;
+
+	stuck_start(&self->t, &self->d, &self->w, false);
+	for (i = 0; i < 3; i++) {
+		r[i] = (struct rower){ .d = &self->d, .w = &self->w,
+				       .rounds = 300 };
+		ASSERT_EQ(pthread_create(&id[i], NULL, row, &r[i]), 0);
+	}
+	/* who is last waits for ever: there is nobody to take from */
+	for (i = 0; i < 3; i++) {
+		while (pthread_tryjoin_np(id[i], NULL)) {
+			if (!r[0].rounds + !r[1].rounds + !r[2].rounds)
+				pthread_kill(id[i], SIGUSR1);
+			sleep_ns(MSEC);
+		}
+		EXPECT_EQ(r[i].wrong, 0);
+	}
+	stuck_finish(&self->t);
+	EXPECT_GT(stat_of(&self->d).taken, 1);
+	TH_LOG("%llu taken, %llu starved",
+	       (unsigned long long)stat_of(&self->d).taken,
+	       (unsigned long long)stat_of(&self->d).starved);
+}
+
+/* The lease is lost within ENTER: it does what it was asked for, but for the park. */
+static void *enter_and_fault(void *arg)
+{
+	struct stuck *t = arg;
+	struct roost_enter e = {
+		.flags = ROOST_ENTER_PARK,
+		.deadline = ROOST_NO_DEADLINE,
+	};
+
+	check(attach(t->w) == 0);
+	e.to_submit = staged(t->w);
+	e.event = sample(t->d);
+	set_idle(t->d, t->w);
+	t->parked = enter(t->w, &e);
+	t->attached = (int)e.submitted;
+	t->detached = detach(t->w);
+	return NULL;
+}
+
+TEST_STANDBY(lost_during_enter)
+{
+	struct uffdio_api api = {
+		.api = UFFD_API,
+		.features = UFFD_FEATURE_PAGEFAULT_FLAG_WP,
+	};
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_WP };
+	struct uffdio_writeprotect wp = { .mode = UFFDIO_WRITEPROTECT_MODE_WP };
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	struct stuck *t = &self->t;
+	struct roost_cqe cqe;
+	char *page;
+	int uffd, s[2];
+
+	page = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(page, MAP_FAILED);
+	page[0] = 1;
+	uffd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	if (uffd < 0 || ioctl(uffd, UFFDIO_API, &api))
+		SKIP(return, "this kernel cannot hold a write to a page");
+	reg.range.start = (uintptr_t)page;
+	reg.range.len = size;
+	ASSERT_EQ(ioctl(uffd, UFFDIO_REGISTER, &reg), 0);
+	wp.range = reg.range;
+	ASSERT_EQ(ioctl(uffd, UFFDIO_WRITEPROTECT, &wp), 0);
+	ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, s), 0);
+	ASSERT_EQ(send(s[1], "abc", 3, 0), 3);
+	push(&self->w, &(struct roost_sqe){
+		.opcode = ROOST_OP_RECV,
+		.op_id = roost_op_id(1, 1),
+		.fd = s[0],
+		.addr = (uintptr_t)page,
+		.len = 8,
+	});
+
+	spare_start(&self->s, &self->d, &self->w);
+	*t = (struct stuck){ .d = &self->d, .w = &self->w };
+	ASSERT_EQ(pthread_create(&t->id, NULL, enter_and_fault, t), 0);
+	ASSERT_TRUE(spare_returns(&self->s));
+	ASSERT_EQ(pthread_join(self->s.id, NULL), 0);
+	EXPECT_EQ(self->s.ret, 0);
+	wp.mode = 0;
+	ASSERT_EQ(ioctl(uffd, UFFDIO_WRITEPROTECT, &wp), 0);
+	ASSERT_EQ(pthread_join(t->id, NULL), 0);
+	EXPECT_EQ(t->parked, -ESTALE);
+	EXPECT_EQ(t->attached, 1);
+	EXPECT_EQ(t->detached, -EPERM);
+	ASSERT_TRUE(pop(&self->w, &cqe));
+	EXPECT_EQ(cqe.res, 3);
+	close(uffd);
+}
+
+/* All is closed while the displaced one is still stuck. */
+static void *stuck_for_good(void *arg)
+{
+	struct stuck *t = arg;
+	char byte;
+	int i;
+
+	check(attach(t->w) == 0);
+	t->attached = 1;
+	check(read(t->in[0], &byte, 1) == 1);
+	for (i = 0; i < 10; i++)
+		sleep_ns(MSEC / 10);
+	return NULL;
+}
+
+TEST_STANDBY(domain_ends_before_the_displaced)
+{
+	struct stuck t = { 0 };
+	struct spare s;
+	struct dom d;
+	struct wrk w;
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(dom_make(&d, 4, 4), 0);
+		ASSERT_EQ(wrk_make(&w, &d, 8, 8), 0);
+		t = (struct stuck){ .d = &d, .w = &w };
+		ASSERT_EQ(pipe(t.in), 0);
+		ASSERT_EQ(pthread_create(&t.id, NULL, stuck_for_good, &t), 0);
+		while (!t.attached)
+			sleep_ns(MSEC / 10);
+		spare_start(&s, &d, &w);
+		ASSERT_TRUE(spare_returns(&s));
+		ASSERT_EQ(pthread_join(s.id, NULL), 0);
+		dom_unmap(&d);
+		munmap(w.page, w.params.map_size);
+		ASSERT_EQ(close(w.fd), 0);
+		ASSERT_EQ(close(d.fd), 0);
+		stuck_finish(&t);
+	}
+}
+
+static void child_rows(int ready)
+{
+	struct stuck t;
+	struct rower r[3];
+	pthread_t id;
+	struct dom d;
+	struct wrk w;
+	int i;
+
+	check(dom_make(&d, 4, 4) == 0);
+	check(wrk_make(&w, &d, 8, 8) == 0);
+	stuck_start(&t, &d, &w, false);
+	for (i = 0; i < 3; i++) {
+		r[i] = (struct rower){ .d = &d, .w = &w, .rounds = ~0U };
+		check(pthread_create(&id, NULL, row, &r[i]) == 0);
+	}
+	check(write(ready, "x", 1) == 1);
+	for (;;)
+		pause();
+}
+
+TEST_STANDBY(killed)
+{
+	uint64_t seed = 3;
+	int i, p[2], status;
+	pid_t pid;
+	char byte;
+
+	ASSERT_EQ(pipe(p), 0);
+	for (i = 0; i < 30; i++) {
+		pid = fork();
+		ASSERT_GE(pid, 0);
+		if (!pid)
+			child_rows(p[1]);
+		ASSERT_EQ(read(p[0], &byte, 1), 1);
+		sleep_ns(random_next(&seed) % (10 * MSEC));
+		ASSERT_EQ(kill(pid, SIGKILL), 0);
+		ASSERT_EQ(waitpid(pid, &status, 0), pid);
+		EXPECT_TRUE(WIFSIGNALED(status));
+	}
+}
+
+TEST_HARNESS_MAIN
