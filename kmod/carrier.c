@@ -121,6 +121,16 @@ static void start_grace(struct roost_carrier *carrier)
 /* Stopped, traced or frozen from outside: no fault of what the thread does. */
 #define HELD	(__TASK_STOPPED | __TASK_TRACED | TASK_FROZEN)
 
+/*
+ * Is the carrier inside the library?  What it says counts if it does not run, or we
+ * have interrupted it: who goes inside later finds another word, if it was displaced.
+ */
+static bool is_inside(const struct roost_carrier *carrier)
+{
+	return READ_ONCE(carrier->worker->page->in_library) ==
+	       roost_inside(carrier->lease);
+}
+
 /* The current task leaves its CPU, with @state.  Under carrier->lock. */
 static void tell_off(struct roost_carrier *carrier, unsigned int state)
 {
@@ -135,8 +145,7 @@ static void tell_off(struct roost_carrier *carrier, unsigned int state)
 		return;
 	roost_count(&worker->blocked);
 	set_bit(worker->index, blocked(worker));
-	/* Only the thread itself writes that word, and it does not run. */
-	if (READ_ONCE(worker->page->in_library) || current->flags & PF_EXITING)
+	if (is_inside(carrier) || current->flags & PF_EXITING)
 		return;
 	carrier->stuck = true;
 	carrier->due = KTIME_MAX;
@@ -195,6 +204,8 @@ static bool hand_over(struct roost_worker *worker, struct roost_carrier *carrier
 		carrier->stuck = false;
 		WRITE_ONCE(carrier->worker, NULL); /* read in unhook_stale() */
 		tell_nothing(worker);
+		/* Before its sched_in: no user code of it finds the old words. */
+		roost_worker_show_lease(worker, ++worker->lease);
 	}
 	raw_spin_unlock(&carrier->lock);
 	if (!taken)
@@ -205,7 +216,7 @@ static bool hand_over(struct roost_worker *worker, struct roost_carrier *carrier
 	list_del_init(&standby->node);
 	standby->given = true;
 	standby->index = worker->index;
-	standby->lease = ++worker->lease;
+	standby->lease = worker->lease;
 	/* Its bits come when it runs. */
 	raw_spin_lock(&standby->lock);
 	WRITE_ONCE(standby->worker, worker);
@@ -225,7 +236,6 @@ static void replace_carrier(struct roost_worker *worker,
 	worker->hooked = standby;
 	WRITE_ONCE(worker->carrier, standby->task);
 	init_waitqueue_entry(&worker->wait, standby->task);
-	WRITE_ONCE(worker->page->lease, worker->lease);
 	wake_up_process(standby->task);
 	/* Neither is the last: it sleeps somewhere, and its notifier is hooked. */
 	put_task_struct(task);
@@ -380,6 +390,7 @@ void roost_carrier_begin(struct roost_carrier *carrier,
 	preempt_disable();
 	hook(carrier);
 	raw_spin_lock_irqsave(&carrier->lock, irq);
+	carrier->lease = worker->lease;
 	WRITE_ONCE(carrier->worker, worker);
 	tell_running(worker);
 	raw_spin_unlock_irqrestore(&carrier->lock, irq);

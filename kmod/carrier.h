@@ -31,7 +31,7 @@ extern bool roost_carriers;
  * @node:	in roost_domain.standbys; guarded by roost_domain.standby_lock
  * @given:	the standby has got a lease; under the same lock
  * @index:	of its worker, once @given
- * @lease:	its number, once @given
+ * @lease:	number of the lease; constant while @worker is set
  * @grace:	fires when the thread has been blocked for the grace time
  * @lock:	guards what follows, and the worker's bits in the masks: the
  *		innermost lock of all, taken under the scheduler's

@@ -103,7 +103,7 @@ LAYOUT_AT(roost_cqe, user_data, 0);
 LAYOUT_AT(roost_cqe, res, 8);
 LAYOUT_AT(roost_cqe, flags, 12);
 
-LAYOUT_SIZE(roost_control, 384);
+LAYOUT_SIZE(roost_control, 448);
 LAYOUT_AT(roost_control, api_version, 0);
 LAYOUT_AT(roost_control, tick_shift, 4);
 LAYOUT_AT(roost_control, features, 8);
@@ -118,6 +118,8 @@ LAYOUT_AT(roost_control, io_ready, 256);
 LAYOUT_AT(roost_control, pad4, 260);
 LAYOUT_AT(roost_control, on_cpu, 320);
 LAYOUT_AT(roost_control, blocked, 352);
+LAYOUT_AT(roost_control, queued, 384);
+LAYOUT_AT(roost_control, pad5, 388);
 
 LAYOUT_SIZE(roost_worker_page, 256);
 LAYOUT_AT(roost_worker_page, sq_head, 0);
@@ -130,7 +132,9 @@ LAYOUT_AT(roost_worker_page, pad1, 84);
 LAYOUT_AT(roost_worker_page, sq_tail, 128);
 LAYOUT_AT(roost_worker_page, in_library, 132);
 LAYOUT_AT(roost_worker_page, pending_min, 136);
-LAYOUT_AT(roost_worker_page, pad3, 144);
+LAYOUT_AT(roost_worker_page, resumes, 144);
+LAYOUT_AT(roost_worker_page, preempt, 148);
+LAYOUT_AT(roost_worker_page, pad3, 152);
 LAYOUT_AT(roost_worker_page, cq_head, 192);
 LAYOUT_AT(roost_worker_page, pad4, 196);
 
@@ -169,7 +173,8 @@ LAYOUT_AT(roost_domain_stat, blocked, 240);
 LAYOUT_AT(roost_domain_stat, preempted, 248);
 LAYOUT_AT(roost_domain_stat, taken, 256);
 LAYOUT_AT(roost_domain_stat, starved, 264);
-LAYOUT_AT(roost_domain_stat, reserved, 272);
+LAYOUT_AT(roost_domain_stat, spun, 272);
+LAYOUT_AT(roost_domain_stat, reserved, 280);
 
 /* Sizes are part of the ioctl numbers, which are known by their whole value. */
 static_assert(ROOST_IOC_INFO == 0xc040bd00);

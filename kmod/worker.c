@@ -61,7 +61,7 @@ static void set_carrier(struct roost_worker *worker, struct task_struct *task)
 	worker->permit = false;
 	if (task)
 		worker->lease++;
-	WRITE_ONCE(worker->page->lease, task ? worker->lease : 0);
+	roost_worker_show_lease(worker, task ? worker->lease : 0);
 	raw_spin_unlock_irq(&worker->lock);
 	roost_park_clear(worker);
 	if (old)

@@ -171,6 +171,19 @@ roost_worker_carrier(const struct roost_worker *worker)
 	return task;
 }
 
+/**
+ * roost_worker_show_lease() - tell the process who may use the worker
+ * @worker:	the worker; its lock is held
+ * @lease:	number of the lease, 0 for none
+ */
+static inline void roost_worker_show_lease(struct roost_worker *worker, u64 lease)
+{
+	/* Who has lost the lease finds a word that it does not expect. */
+	WRITE_ONCE(worker->page->in_library, roost_outside(lease));
+	WRITE_ONCE(worker->page->preempt, 0);
+	WRITE_ONCE(worker->page->lease, lease);
+}
+
 int roost_worker_create(struct roost_domain *domain,
 			struct roost_worker_params *params,
 			void __user *arg, unsigned int cmd);

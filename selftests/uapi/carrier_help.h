@@ -39,4 +39,20 @@ static inline bool has_carriers(const struct dom *d)
 	return d->params.features & ROOST_FEAT_CARRIERS;
 }
 
+/* As a carrier: false if displaced. */
+static inline bool go_inside(const struct wrk *w, uint64_t lease)
+{
+	uint32_t outside = roost_outside(lease);
+
+	return __atomic_compare_exchange_n(&w->page->in_library, &outside,
+					   roost_inside(lease), false,
+					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static inline void go_outside(const struct wrk *w, uint64_t lease)
+{
+	__atomic_store_n(&w->page->in_library, roost_outside(lease),
+			 __ATOMIC_RELEASE);
+}
+
 #endif /* ROOST_TEST_CARRIER_HELP_H */

@@ -99,7 +99,7 @@ static const struct row rows[] = {
 	FIELD(roost_cqe, user_data, 0, 8),
 	FIELD(roost_cqe, res, 8, 4),
 	FIELD(roost_cqe, flags, 12, 4),
-	SIZE(roost_control, 384),
+	SIZE(roost_control, 448),
 	FIELD(roost_control, api_version, 0, 4),
 	FIELD(roost_control, tick_shift, 4, 4),
 	FIELD(roost_control, features, 8, 8),
@@ -114,6 +114,8 @@ static const struct row rows[] = {
 	FIELD(roost_control, pad4, 260, 60),
 	FIELD(roost_control, on_cpu, 320, 32),
 	FIELD(roost_control, blocked, 352, 32),
+	FIELD(roost_control, queued, 384, 4),
+	FIELD(roost_control, pad5, 388, 60),
 	SIZE(roost_worker_page, 256),
 	FIELD(roost_worker_page, sq_head, 0, 4),
 	FIELD(roost_worker_page, pad0, 4, 60),
@@ -125,7 +127,9 @@ static const struct row rows[] = {
 	FIELD(roost_worker_page, sq_tail, 128, 4),
 	FIELD(roost_worker_page, in_library, 132, 4),
 	FIELD(roost_worker_page, pending_min, 136, 8),
-	FIELD(roost_worker_page, pad3, 144, 48),
+	FIELD(roost_worker_page, resumes, 144, 4),
+	FIELD(roost_worker_page, preempt, 148, 4),
+	FIELD(roost_worker_page, pad3, 152, 40),
 	FIELD(roost_worker_page, cq_head, 192, 4),
 	FIELD(roost_worker_page, pad4, 196, 60),
 	SIZE(roost_domain_stat, 288),
@@ -163,7 +167,8 @@ static const struct row rows[] = {
 	FIELD(roost_domain_stat, preempted, 248, 8),
 	FIELD(roost_domain_stat, taken, 256, 8),
 	FIELD(roost_domain_stat, starved, 264, 8),
-	FIELD(roost_domain_stat, reserved, 272, 16),
+	FIELD(roost_domain_stat, spun, 272, 8),
+	FIELD(roost_domain_stat, reserved, 280, 8),
 };
 
 TEST(structures)

@@ -75,9 +75,10 @@ static void *get_stuck(void *arg)
 	struct roost_enter e = { .flags = ROOST_ENTER_PARK };
 	char byte;
 
-	t->w->page->in_library = t->library;
 	check(call(t->w->fd, ROOST_IOC_ATTACH, &a) == 0);
 	t->lease = a.lease;
+	if (t->library)
+		check(go_inside(t->w, a.lease));
 	t->attached = 1;
 	check(read(t->in[0], &byte, 1) == 1);
 	t->lost = lease_of(t->w) != t->lease;

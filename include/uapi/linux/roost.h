@@ -47,7 +47,7 @@
 #define ROOST_FEAT_SYNC_WAKE	(1ULL << 3)	/* ROOST_WAKE_SYNC */
 #define ROOST_FEAT_IO		(1ULL << 4)	/* RECV and the other I/O ops */
 #define ROOST_FEAT_CARRIERS	(1ULL << 5)	/* on_cpu, blocked are kept */
-#define ROOST_FEAT_STANDBY	(1ULL << 6)	/* ROOST_IOC_STANDBY */
+#define ROOST_FEAT_STANDBY	(1ULL << 6)	/* ROOST_IOC_STANDBY, preempt */
 
 /**
  * struct roost_info - what this module can do (ROOST_IOC_INFO)
@@ -192,15 +192,19 @@ struct roost_attach {
  * @lease:	out: number of this lease, also in roost_worker_page.lease
  * @reserved:	zero
  *
- * The calling thread sleeps until some worker's carrier has been blocked (see
- * roost_control.blocked) for the grace time, the module's parameter grace_us, with
- * its word roost_worker_page.in_library at 0.  Then the lease is the caller's.  Of
- * several standbys the one that came last is taken.
+ * The calling thread sleeps until some worker's carrier is stuck outside the
+ * library (roost_worker_page.in_library).  Then the lease is the caller's.  Of
+ * several standbys the one that came last is taken.  Stuck is who
+ *  - has been blocked (see roost_control.blocked) for the grace time, the module's
+ *    parameter grace_us;
+ *  - or runs, or waits for a CPU, and has resumed nothing else
+ *    (roost_worker_page.resumes) for the time spin_us, while there was work that
+ *    waited (roost_control.queued).  Noticed by a tick of half that time.
  *
- * The former carrier is displaced.  It goes on when what it waits for has come, and
- * learns of it by roost_worker_page.lease, which is not the number of its lease any
- * more; whatever needs the lease gets -EPERM, or -ESTALE if it was lost during the
- * call.  A displaced carrier may attach to a free worker, or be a standby.
+ * The former carrier is displaced.  It goes on, and learns of it when it next goes
+ * inside the library; whatever needs the lease gets -EPERM, or -ESTALE if it was
+ * lost during the call.  A displaced carrier may attach to a free worker, or be a
+ * standby.
  *
  * -EBUSY if the caller carries a worker of this domain, -EOPNOTSUPP without
  * ROOST_FEAT_STANDBY, -EINTR for a signal: then it has no lease.
@@ -468,6 +472,10 @@ static inline __u32 roost_op_sequence(__u64 op_id)
  * @blocked:	one bit a worker.  Kernel: set while its carrier sleeps
  *		elsewhere than in a park: in a system call, a page fault, for
  *		a lock.  Not set while it is stopped, traced or frozen.
+ * @queued:	users: not 0 while something is queued that any worker could
+ *		resume.  Advice: who queues sets it if it is 0, who finds all
+ *		queues empty clears it and looks again.  Beside it, completions
+ *		that wait (@cq_ready, @io_ready) are work that waits.
  *
  * With ROOST_FEAT_CARRIERS alone are @on_cpu and @blocked kept; zero without.
  * Both bits clear: nobody carries the worker, or the carrier waits for a CPU, or
@@ -507,6 +515,11 @@ struct roost_control {
 
 	__u64	on_cpu[ROOST_MASK_WORDS];
 	__u64	blocked[ROOST_MASK_WORDS];
+
+	__u32	queued;
+	/* private: */
+	__u32	pad5[15];
+	/* public: */
 };
 
 /**
@@ -520,13 +533,24 @@ struct roost_control {
  *		cleared the idle bit exchanges this with 0: only if it was 1 is
  *		a ROOST_WAKE_INDEX needed.
  * @sq_tail:	carrier: entries published (release); kernel: acquire
- * @in_library:	carrier: not 0 while it must not lose the lease, however long it
- *		is blocked.  Written by the carrier alone; looked at when it leaves
- *		its CPU.
+ * @in_library:	roost_inside() of the lease while its carrier must not lose it,
+ *		however long it is blocked or runs.  Kernel: roost_outside() when
+ *		a lease begins.  Carrier: see below.
  * @pending_min: carrier: earliest deadline among the TIMER_SET entries that
  *		are published and not consumed, ROOST_NO_DEADLINE for none
+ * @resumes:	carrier: another value each time that it resumes an actor
+ * @preempt:	kernel: set to 1 while work waits and @resumes has not changed
+ *		for half of the time after which the carrier is stuck.  Carrier:
+ *		cleared when it resumes an actor.  Not without a standby: kept
+ *		from the first call of ROOST_IOC_STANDBY in the domain on.
  * @cq_head:	who drains: entries taken (release); kernel: acquire.  A value
  *		that cannot be counts as a full ring.
+ *
+ * A carrier goes inside by a compare-and-exchange of @in_library, from
+ * roost_outside() to roost_inside() of its own lease.  If that fails it has been
+ * displaced, and writes nothing to this page any more.  It goes outside by a plain
+ * store, after all that it did inside.  Nobody is displaced while another CPU runs
+ * it: the exchange need be atomic against interrupts of its own CPU only.
  */
 struct roost_worker_page {
 	__u32	sq_head;
@@ -545,8 +569,10 @@ struct roost_worker_page {
 	__u32	sq_tail;
 	__u32	in_library;
 	__u64	pending_min;
+	__u32	resumes;
+	__u32	preempt;
 	/* private: */
-	__u64	pad3[6];
+	__u64	pad3[5];
 	/* public: */
 
 	__u32	cq_head;
@@ -554,6 +580,17 @@ struct roost_worker_page {
 	__u32	pad4[15];
 	/* public: */
 };
+
+/* For roost_worker_page.in_library. */
+static inline __u32 roost_outside(__u64 lease)
+{
+	return (__u32)lease << 1;
+}
+
+static inline __u32 roost_inside(__u64 lease)
+{
+	return roost_outside(lease) | 1;
+}
 
 /**
  * struct roost_domain_stat - counters (ROOST_IOC_DOMAIN_STAT on the domain fd)
@@ -592,6 +629,7 @@ struct roost_worker_page {
  *			gone on (ROOST_FEAT_CARRIERS)
  * @taken:		out: leases that went to a standby
  * @starved:		out: times that one would have, but there was no standby
+ * @spun:		out: those of @taken whose carrier was not blocked
  * @reserved:		zero
  */
 struct roost_domain_stat {
@@ -629,7 +667,8 @@ struct roost_domain_stat {
 	__u64	preempted;
 	__u64	taken;
 	__u64	starved;
-	__u64	reserved[2];
+	__u64	spun;
+	__u64	reserved[1];
 };
 
 /*
