@@ -16,21 +16,19 @@
  * clears carrier->worker and the bits under it; from then on the notifier does
  * nothing, and the worker may go.
  *
- * TAKEOVER: a carrier that blocks outside the library is stuck until sched_in.  If
- * that lasts for the grace time, take() gives its worker to a standby.  The states,
- * and each race, are drawn up in Documentation/protocols.rst.
+ * A carrier that is stuck may lose its lease to a standby: takeover.c.
  *
  * LIFETIME: the list belongs to the thread, no other may unhook.  When another
  * thread ends the lease (it closes the worker's file, or attaches in place of one
  * that is just exiting) the notifier stays hooked, idle, until its thread attaches
  * or stands by for the next time, or is dead; so it does when a standby has taken the
- * worker.  The last sched_out of a dead thread
- * is still walking the list when we are called, and holds a lock under which RCU
- * must not be called; so a hard irq_work calls RCU, and the object goes after a
- * grace period: preemption was disabled until the walk's end, and nobody walks
- * the list of a dead thread again.  Each object holds a reference on the module, so
- * that its code stays as long; what may run after the last of them was dropped is
- * the end of an RCU callback, for which module exit waits.
+ * worker.  The last sched_out of a dead thread is still walking the list when we are
+ * called, and holds a lock under which RCU must not be called; so a hard irq_work
+ * calls RCU, and the reference goes after a grace period: preemption was disabled
+ * until the walk's end, and nobody walks the list of a dead thread again.  Each
+ * object holds a reference on the module, so that its code stays as long; what may
+ * run after the last of them was dropped is the end of an RCU callback, for which
+ * module exit waits.
  */
 #include <linux/bitops.h>
 #include <linux/hrtimer.h>
@@ -39,13 +37,12 @@
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
-#include <linux/sched/task.h>
 #include <linux/slab.h>
-#include <linux/wait.h>
+#include <linux/smp.h>
 
 #include "carrier.h"
 #include "domain.h"
-#include "trace.h"
+#include "takeover.h"
 #include "worker.h"
 
 /*
@@ -56,23 +53,28 @@ bool roost_carriers;
 module_param_named(carriers, roost_carriers, bool, 0444);
 MODULE_PARM_DESC(carriers, "tell which carriers are on a CPU, and which are blocked");
 
-static unsigned int grace_us = 20;
-module_param(grace_us, uint, 0644);
-MODULE_PARM_DESC(grace_us, "how long a carrier may be blocked before a standby takes its worker");
-
-#define MAX_GRACE_US	1000000U
-
-static void put(struct roost_carrier *carrier)
+static void free_rcu(struct rcu_head *rcu)
 {
-	if (!refcount_dec_and_test(&carrier->ref))
-		return;
-	kfree(carrier);
+	kfree(container_of(rcu, struct roost_carrier, rcu));
 	module_put(THIS_MODULE);
 }
 
+/**
+ * roost_carrier_put() - drop a reference
+ * @carrier:	the carrier
+ *
+ * Context: any, also hard irq.
+ */
+void roost_carrier_put(struct roost_carrier *carrier)
+{
+	if (refcount_dec_and_test(&carrier->ref))
+		call_rcu(&carrier->rcu, free_rcu);
+}
+
+/* That of the notifier of a dead thread. */
 static void put_rcu(struct rcu_head *rcu)
 {
-	put(container_of(rcu, struct roost_carrier, rcu));
+	roost_carrier_put(container_of(rcu, struct roost_carrier, rcu));
 }
 
 static void after_death(struct irq_work *work)
@@ -93,65 +95,60 @@ static unsigned long *blocked(const struct roost_worker *worker)
 	return (unsigned long *)worker->domain->control->blocked;
 }
 
-/* Both under carrier->lock. */
-static void tell_running(const struct roost_worker *worker)
+/* The current task has a lease, and runs.  Under carrier->lock. */
+static void tell_running(struct roost_carrier *carrier)
 {
-	clear_bit(worker->index, blocked(worker));
+	struct roost_worker *worker = carrier->worker;
+	struct roost_domain *domain = worker->domain;
+
+	carrier->cpu = smp_processor_id();
+	if (!carrier->active) {
+		carrier->active = true;
+		carrier->fresh = true;
+		clear_bit(worker->index, blocked(worker));
+	}
 	set_bit(worker->index, on_cpu(worker));
+	/* If not, who sets the first takes our lock afterwards: first_standby(). */
+	if (READ_ONCE(domain->has_standbys) && !READ_ONCE(domain->ticking))
+		roost_takeover_tick(domain);
 }
 
-static void tell_nothing(const struct roost_worker *worker)
+/**
+ * roost_carrier_tell_nothing() - a worker has no carrier that could be told of
+ * @worker:	the worker; its carrier's lock is held
+ */
+void roost_carrier_tell_nothing(const struct roost_worker *worker)
 {
 	clear_bit(worker->index, on_cpu(worker));
 	clear_bit(worker->index, blocked(worker));
 }
 
-/*
- * The grace time of a stuck carrier begins.  Under carrier->lock, perhaps also under
- * the run queue's: no timer is waited for here.
- */
-static void start_grace(struct roost_carrier *carrier)
-{
-	unsigned int us = min(READ_ONCE(grace_us), MAX_GRACE_US);
-
-	carrier->due = ktime_add_us(ktime_get(), us);
-	hrtimer_start(&carrier->grace, carrier->due, HRTIMER_MODE_ABS_PINNED_HARD);
-}
-
 /* Stopped, traced or frozen from outside: no fault of what the thread does. */
 #define HELD	(__TASK_STOPPED | __TASK_TRACED | TASK_FROZEN)
-
-/*
- * Is the carrier inside the library?  What it says counts if it does not run, or we
- * have interrupted it: who goes inside later finds another word, if it was displaced.
- */
-static bool is_inside(const struct roost_carrier *carrier)
-{
-	return READ_ONCE(carrier->worker->page->in_library) ==
-	       roost_inside(carrier->lease);
-}
 
 /* The current task leaves its CPU, with @state.  Under carrier->lock. */
 static void tell_off(struct roost_carrier *carrier, unsigned int state)
 {
 	struct roost_worker *worker = carrier->worker;
 
+	carrier->cpu = -1;
 	clear_bit(worker->index, on_cpu(worker));
 	if (roost_task_runnable(current)) {
 		roost_count(&worker->preempted);
 		return;
 	}
-	if (worker->parking || state & (HELD | TASK_DEAD))
+	carrier->active = false;
+	if (worker->pinned || state & (HELD | TASK_DEAD))
 		return;
 	roost_count(&worker->blocked);
 	set_bit(worker->index, blocked(worker));
-	if (is_inside(carrier) || current->flags & PF_EXITING)
+	if (roost_carrier_inside(carrier) || current->flags & PF_EXITING)
 		return;
 	carrier->stuck = true;
 	carrier->due = KTIME_MAX;
 	/* If not, who sets it takes our lock afterwards: first_standby(). */
 	if (READ_ONCE(worker->domain->has_standbys))
-		start_grace(carrier);
+		roost_takeover_blocked(carrier);
 }
 
 static void sched_out(struct preempt_notifier *notifier,
@@ -182,115 +179,11 @@ static void sched_in(struct preempt_notifier *notifier, int cpu)
 	stuck = carrier->stuck;
 	carrier->stuck = false;
 	if (carrier->worker)
-		tell_running(carrier->worker);
+		tell_running(carrier);
 	raw_spin_unlock_irqrestore(&carrier->lock, irq);
 	/* One that fires just now finds us not stuck, or too early. */
 	if (stuck)
 		hrtimer_try_to_cancel(&carrier->grace);
-}
-
-/*
- * A standby, listed, gets the worker of @carrier, if that is still stuck.  Under
- * worker->lock and domain->standby_lock.
- */
-static bool hand_over(struct roost_worker *worker, struct roost_carrier *carrier,
-		      struct roost_carrier *standby)
-{
-	bool taken;
-
-	raw_spin_lock(&carrier->lock);
-	taken = carrier->stuck && ktime_compare(ktime_get(), carrier->due) >= 0;
-	if (taken) {
-		carrier->stuck = false;
-		WRITE_ONCE(carrier->worker, NULL); /* read in unhook_stale() */
-		tell_nothing(worker);
-		/* Before its sched_in: no user code of it finds the old words. */
-		roost_worker_show_lease(worker, ++worker->lease);
-	}
-	raw_spin_unlock(&carrier->lock);
-	if (!taken)
-		return false;
-
-	/* For worker->carrier. */
-	get_task_struct(standby->task);
-	list_del_init(&standby->node);
-	standby->given = true;
-	standby->index = worker->index;
-	standby->lease = worker->lease;
-	/* Its bits come when it runs. */
-	raw_spin_lock(&standby->lock);
-	WRITE_ONCE(standby->worker, worker);
-	raw_spin_unlock(&standby->lock);
-	return true;
-}
-
-/* The worker has a new carrier: as in set_carrier(), but a permit stays. */
-static void replace_carrier(struct roost_worker *worker,
-			    struct roost_carrier *standby)
-{
-	struct roost_carrier *old = worker->hooked;
-	struct task_struct *task = worker->carrier;
-
-	trace_roost_takeover(worker, standby->task);
-	roost_count(&worker->taken);
-	worker->hooked = standby;
-	WRITE_ONCE(worker->carrier, standby->task);
-	init_waitqueue_entry(&worker->wait, standby->task);
-	wake_up_process(standby->task);
-	/* Neither is the last: it sleeps somewhere, and its notifier is hooked. */
-	put_task_struct(task);
-	put(old);
-}
-
-/*
- * Take the worker from its carrier, if that is stuck for long enough, and there is
- * a standby.  If there is none, the next one looks at the worker.  Any context.
- */
-static void take(struct roost_worker *worker)
-{
-	struct roost_domain *domain = worker->domain;
-	struct roost_carrier *standby;
-	unsigned long irq;
-	bool taken = false;
-
-	raw_spin_lock_irqsave(&worker->lock, irq);
-	if (!worker->hooked)
-		goto unlock;
-	raw_spin_lock(&domain->standby_lock);
-	standby = list_first_entry_or_null(&domain->standbys,
-					   struct roost_carrier, node);
-	if (standby) {
-		taken = hand_over(worker, worker->hooked, standby);
-	} else {
-		set_bit(worker->index, domain->starved);
-		roost_count(&worker->starved);
-		trace_roost_starved(worker, worker->carrier);
-	}
-	raw_spin_unlock(&domain->standby_lock);
-	if (taken)
-		replace_carrier(worker, standby);
-unlock:
-	raw_spin_unlock_irqrestore(&worker->lock, irq);
-}
-
-/*
- * In a hard interrupt, so under RCU: the worker may be another's by now, but its
- * domain lasts (roost_carrier_quiesce()).
- */
-static enum hrtimer_restart grace_over(struct hrtimer *timer)
-{
-	struct roost_carrier *carrier = container_of(timer, struct roost_carrier,
-						     grace);
-	struct roost_worker *worker = NULL;
-
-	raw_spin_lock(&carrier->lock);
-	/* If it has run and is blocked again, the timer is queued again, too. */
-	if (carrier->stuck && ktime_compare(ktime_get(), carrier->due) >= 0)
-		worker = carrier->worker;
-	raw_spin_unlock(&carrier->lock);
-	if (worker)
-		take(worker);
-	return HRTIMER_NORESTART;
 }
 
 /* Not const in what the kernel takes. */
@@ -299,19 +192,31 @@ static struct preempt_ops carrier_ops = {
 	.sched_out	= sched_out,
 };
 
-/* Both of the current task.  Preemption disabled, so that nobody walks the list. */
-static void hook(struct roost_carrier *carrier)
+/**
+ * roost_carrier_hook() - be told of the current task's context switches
+ * @carrier:	of this task
+ */
+void roost_carrier_hook(struct roost_carrier *carrier)
 {
 	refcount_inc(&carrier->ref);
+	/* Nobody walks the list meanwhile. */
+	preempt_disable();
 	preempt_notifier_register(&carrier->notifier);
+	preempt_enable();
 }
 
-static void unhook(struct roost_carrier *carrier)
+/**
+ * roost_carrier_unhook() - undo roost_carrier_hook(), in the same task
+ * @carrier:	the carrier, without a lease
+ */
+void roost_carrier_unhook(struct roost_carrier *carrier)
 {
+	preempt_disable();
 	preempt_notifier_unregister(&carrier->notifier);
+	preempt_enable();
 	/* May be at its end elsewhere. */
 	hrtimer_cancel(&carrier->grace);
-	put(carrier);
+	roost_carrier_put(carrier);
 }
 
 /* Unhook what others have left in the current task's list. */
@@ -321,16 +226,15 @@ static void unhook_stale(void)
 	struct roost_carrier *carrier;
 	struct hlist_node *next;
 
-	preempt_disable();
+	/* Nobody else changes the list. */
 	hlist_for_each_entry_safe(notifier, next, roost_notifiers(), link) {
 		if (notifier->ops != &carrier_ops)
 			continue;
 		carrier = container_of(notifier, struct roost_carrier, notifier);
 		/* Once cleared it is never set again; no standby is here. */
 		if (!READ_ONCE(carrier->worker))
-			unhook(carrier);
+			roost_carrier_unhook(carrier);
 	}
-	preempt_enable();
 }
 
 /**
@@ -355,10 +259,9 @@ struct roost_carrier *roost_carrier_alloc(void)
 	carrier->task = current;
 	refcount_set(&carrier->ref, 1);
 	carrier->dead = IRQ_WORK_INIT_HARD(after_death);
-	INIT_LIST_HEAD(&carrier->node);
-	hrtimer_setup(&carrier->grace, grace_over, CLOCK_MONOTONIC,
-		      HRTIMER_MODE_ABS_PINNED_HARD);
+	carrier->cpu = -1;
 	raw_spin_lock_init(&carrier->lock);
+	roost_takeover_setup(carrier);
 	return carrier;
 }
 
@@ -369,7 +272,21 @@ struct roost_carrier *roost_carrier_alloc(void)
 void roost_carrier_free(struct roost_carrier *carrier)
 {
 	if (carrier)
-		put(carrier);
+		roost_carrier_put(carrier);
+}
+
+/**
+ * roost_carrier_tell() - the current task has a lease, if it has not lost it yet
+ * @carrier:	of this task
+ */
+void roost_carrier_tell(struct roost_carrier *carrier)
+{
+	unsigned long irq;
+
+	raw_spin_lock_irqsave(&carrier->lock, irq);
+	if (carrier->worker)
+		tell_running(carrier);
+	raw_spin_unlock_irqrestore(&carrier->lock, irq);
 }
 
 /**
@@ -387,14 +304,12 @@ void roost_carrier_begin(struct roost_carrier *carrier,
 	raw_spin_lock_irqsave(&worker->lock, irq);
 	worker->hooked = carrier;
 	raw_spin_unlock_irqrestore(&worker->lock, irq);
-	preempt_disable();
-	hook(carrier);
+	roost_carrier_hook(carrier);
 	raw_spin_lock_irqsave(&carrier->lock, irq);
 	carrier->lease = worker->lease;
 	WRITE_ONCE(carrier->worker, worker);
-	tell_running(worker);
+	tell_running(carrier);
 	raw_spin_unlock_irqrestore(&carrier->lock, irq);
-	preempt_enable();
 }
 
 /**
@@ -418,155 +333,12 @@ void roost_carrier_end(struct roost_worker *worker)
 	raw_spin_lock_irqsave(&carrier->lock, irq);
 	carrier->stuck = false;
 	WRITE_ONCE(carrier->worker, NULL); /* read in unhook_stale() */
-	tell_nothing(worker);
+	roost_carrier_tell_nothing(worker);
 	raw_spin_unlock_irqrestore(&carrier->lock, irq);
 	hrtimer_cancel(&carrier->grace);
-	if (carrier->task == current) {
-		preempt_disable();
-		unhook(carrier);
-		preempt_enable();
-	}
-	put(carrier);
-}
-
-/* Is there a worker that its carrier would have lost, had we been here? */
-static void take_starved(struct roost_domain *domain)
-{
-	struct roost_worker *worker;
-	u32 i;
-
-	for_each_set_bit(i, domain->starved, ROOST_MAX_WORKERS) {
-		if (!test_and_clear_bit(i, domain->starved))
-			continue;
-		worker = roost_domain_worker(domain, i);
-		if (worker)
-			take(worker);
-	}
-}
-
-static bool is_given(struct roost_domain *domain, struct roost_carrier *standby)
-{
-	bool given;
-
-	raw_spin_lock_irq(&domain->standby_lock);
-	given = standby->given;
-	raw_spin_unlock_irq(&domain->standby_lock);
-	return given;
-}
-
-/* Not to be taken any more, unless it was.  Returns that. */
-static bool leave_standbys(struct roost_domain *domain,
-			   struct roost_carrier *standby)
-{
-	bool given;
-
-	raw_spin_lock_irq(&domain->standby_lock);
-	given = standby->given;
-	list_del_init(&standby->node);
-	raw_spin_unlock_irq(&domain->standby_lock);
-	return given;
-}
-
-/*
- * From the first standby on, every carrier that gets stuck starts its timer; for
- * those that are already we do.
- */
-static void first_standby(struct roost_domain *domain)
-{
-	struct roost_carrier *carrier;
-	struct roost_worker *worker;
-	u32 i;
-
-	if (READ_ONCE(domain->has_standbys) || xchg(&domain->has_standbys, 1))
-		return;
-	for (i = 0; (worker = roost_domain_worker(domain, i)); i++) {
-		raw_spin_lock_irq(&worker->lock);
-		carrier = worker->hooked;
-		if (carrier) {
-			raw_spin_lock(&carrier->lock);
-			if (carrier->stuck)
-				start_grace(carrier);
-			raw_spin_unlock(&carrier->lock);
-		}
-		raw_spin_unlock_irq(&worker->lock);
-	}
-}
-
-/* As a listed standby, sleep until given a worker (true) or for a signal. */
-static bool stand_by(struct roost_domain *domain, struct roost_carrier *standby)
-{
-	first_standby(domain);
-	raw_spin_lock_irq(&domain->standby_lock);
-	list_add(&standby->node, &domain->standbys);
-	raw_spin_unlock_irq(&domain->standby_lock);
-	/* After that: take() sets the bit if it has found nobody listed. */
-	take_starved(domain);
-	for (;;) {
-		/* Before the look; whoever gives us a worker wakes us after it. */
-		set_current_state(TASK_INTERRUPTIBLE);
-		if (is_given(domain, standby) || signal_pending(current))
-			break;
-		schedule();
-	}
-	__set_current_state(TASK_RUNNING);
-	return leave_standbys(domain, standby);
-}
-
-/* Has the current task, a standby before, been switched in since?  Say so. */
-static void begin_given(struct roost_carrier *standby)
-{
-	unsigned long irq;
-
-	raw_spin_lock_irqsave(&standby->lock, irq);
-	if (standby->worker)
-		tell_running(standby->worker);
-	raw_spin_unlock_irqrestore(&standby->lock, irq);
-}
-
-/**
- * roost_carrier_standby() - the current task waits for a worker whose carrier is
- *	stuck
- * @domain:	whose; none of its workers is carried by the current task
- * @index:	set to the worker's index
- * @lease:	set to the lease's number
- *
- * Context: task, sleeps.  Return: 0; -EOPNOTSUPP; -ENOMEM; -EINTR.
- */
-int roost_carrier_standby(struct roost_domain *domain, u32 *index, u64 *lease)
-{
-	struct roost_carrier *standby = roost_carrier_alloc();
-
-	if (IS_ERR_OR_NULL(standby))
-		return standby ? PTR_ERR(standby) : -EOPNOTSUPP;
-	preempt_disable();
-	hook(standby);
-	preempt_enable();
-	if (stand_by(domain, standby)) {
-		/* The first reference is the lease's now. */
-		*index = standby->index;
-		*lease = standby->lease;
-		begin_given(standby);
-		return 0;
-	}
-	preempt_disable();
-	unhook(standby);
-	preempt_enable();
-	put(standby);
-	return -EINTR;
-}
-
-/**
- * roost_carrier_quiesce() - a domain ends
- * @domain:	the domain; nobody has a lease, or is a standby
- *
- * What a timer of a displaced carrier has begun is over on return.
- *
- * Context: task, may sleep.
- */
-void roost_carrier_quiesce(struct roost_domain *domain)
-{
-	if (domain->has_standbys)
-		synchronize_rcu();
+	if (carrier->task == current)
+		roost_carrier_unhook(carrier);
+	roost_carrier_put(carrier);
 }
 
 /**

@@ -56,6 +56,7 @@
 #include "poll.h"
 #include "registry.h"
 #include "sleep.h"
+#include "takeover.h"
 #include "timeout.h"
 #include "trace.h"
 #include "worker.h"
@@ -112,7 +113,7 @@ static void domain_destroy(struct kref *ref)
 	mmu_notifier_unregister(&domain->notifier, domain->mm);
 	domain_shutdown(domain);
 	roost_watch_exit(&domain->watch);
-	roost_carrier_quiesce(domain);
+	roost_takeover_end(domain);
 	/* The handler of one worker's timer may be busy with another worker. */
 	for (i = 0; i < domain->nr_workers; i++)
 		roost_timeout_exit_worker(domain->workers[i]);
@@ -288,7 +289,7 @@ static int domain_standby(struct roost_domain *domain, void __user *arg,
 	mutex_unlock(&domain->mutex);
 	if (carries)
 		return -EBUSY;
-	ret = roost_carrier_standby(domain, &standby.worker, &standby.lease);
+	ret = roost_takeover_stand_by(domain, &standby.worker, &standby.lease);
 	if (ret)
 		return ret;
 	ret = roost_args_put(arg, &standby, sizeof(standby), cmd);
@@ -484,8 +485,7 @@ domain_alloc(const struct roost_domain_params *params)
 	roost_watch_init(&domain->watch);
 	init_llist_head(&domain->reap);
 	init_llist_head(&domain->dead_files);
-	raw_spin_lock_init(&domain->standby_lock);
-	INIT_LIST_HEAD(&domain->standbys);
+	roost_takeover_begin(domain);
 	raw_spin_lock_init(&domain->ready_lock);
 	roost_queue_init(&domain->ready);
 	domain->no_io = params->flags & ROOST_DOMAIN_NO_IO;

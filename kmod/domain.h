@@ -8,6 +8,7 @@
 #include <linux/build_bug.h>
 #include <linux/compiler.h>
 #include <linux/fs.h>
+#include <linux/hrtimer.h>
 #include <linux/kref.h>
 #include <linux/llist.h>
 #include <linux/mmu_notifier.h>
@@ -58,6 +59,8 @@ struct user_namespace;
  * @standbys:	struct roost_carrier that wait for a worker
  * @starved:	workers that a standby should look at
  * @has_standbys: 1 once there has been one
+ * @ticking:	1 while @tick is queued, or its handler will be
+ * @tick:	looks for carriers that spin
  * @mutex:	guards @workers and @nr_workers against creation, and every
  *		worker's carrier against attach and detach
  * @workers:	published with release, read with acquire; stay until the end
@@ -107,6 +110,8 @@ struct roost_domain {
 	struct list_head standbys;
 	DECLARE_BITMAP(starved, ROOST_MAX_WORKERS);
 	u32 has_standbys;
+	u32 ticking;
+	struct hrtimer tick;
 
 	/* Creation of workers; attach and detach. */
 	struct mutex mutex ____cacheline_aligned;

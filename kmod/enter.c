@@ -162,13 +162,21 @@ static noinline struct done work(struct roost_worker *worker, u32 to_submit)
 }
 
 /* Sleep; what has ended the park may be I/O that is ready now. */
-static __always_inline u32 park(struct roost_worker *worker,
+static __always_inline int park(struct roost_worker *worker,
 				const struct call *call)
 {
-	u32 reason = roost_park(worker, call->deadline, call->event);
+	int reason = roost_park(worker, call->deadline, call->event);
 
 	run_io(worker);
 	return reason;
+}
+
+/* A signal, and nothing else. */
+static __always_inline bool interrupted(int reason)
+{
+	return unlikely(!(reason & (ROOST_OUT_WAKE | ROOST_OUT_EVENT |
+				    ROOST_OUT_TIMEOUT))) &&
+	       reason & ROOST_OUT_SIGNAL;
 }
 
 /* Only the two fields that are for the caller, which are neighbours. */
@@ -192,7 +200,7 @@ static __always_inline int enter(struct roost_worker *worker,
 {
 	bool parks = call->flags & ROOST_ENTER_PARK;
 	struct done done = { 0 };
-	bool stay = false, lost = false;
+	bool stay = false;
 	int ret, put;
 
 	ret = check_args(call);
@@ -207,24 +215,21 @@ static __always_inline int enter(struct roost_worker *worker,
 		/* I/O that is ready is nothing to sleep through. */
 		stay = done.outcome & ROOST_OUT_CQ_FULL ||
 		       READ_ONCE(worker->domain->nr_ready);
-		/* Where it could be blocked, a standby could take over. */
-		lost = parks && READ_ONCE(worker->carrier) != current;
 	}
 	if (call->flags & ROOST_ENTER_WAKE &&
 	    unlikely(wake_index(worker->domain, call->wake, parks) < 0))
 		done.outcome |= ROOST_OUT_NO_TARGET;
-	if (unlikely(lost)) {
-		ret = -ESTALE;
-	} else if (parks && unlikely(stay)) {
-		done.outcome |= roost_park_skip(worker);
-	} else if (parks) {
-		u32 reason = park(worker, call);
+	if (parks) {
+		int reason = unlikely(stay) ? roost_park_skip(worker) :
+					      park(worker, call);
 
-		done.outcome |= reason;
-		if (unlikely(!(reason & (ROOST_OUT_WAKE | ROOST_OUT_EVENT |
-					 ROOST_OUT_TIMEOUT))) &&
-		    reason & ROOST_OUT_SIGNAL)
-			ret = -EINTR;
+		if (unlikely(reason < 0)) {
+			ret = reason;
+		} else {
+			done.outcome |= reason;
+			if (interrupted(reason))
+				ret = -EINTR;
+		}
 	}
 	put = put_results(arg, done);
 	return put ?: ret;

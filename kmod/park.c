@@ -240,17 +240,21 @@ int roost_wake(struct roost_domain *domain, u32 flags, u32 index)
 
 /**
  * roost_park_skip() - a park was asked for and has to wait
- * @worker:	whose carrier is the current task
+ * @worker:	whose carrier is, or was just now, the current task
  *
  * The idle bit is clear on return, as after a park.
  *
- * Return: ROOST_OUT_WAKE if somebody has cleared the idle bit, else 0.
+ * Return: ROOST_OUT_WAKE if somebody has cleared the idle bit, else 0; -ESTALE.
  */
-u32 roost_park_skip(struct roost_worker *worker)
+int roost_park_skip(struct roost_worker *worker)
 {
-	u32 outcome = 0;
+	int outcome = 0;
 
 	raw_spin_lock_irq(&worker->lock);
+	if (unlikely(worker->carrier != current)) {
+		outcome = -ESTALE;
+		goto unlock;
+	}
 	roost_count(&worker->parks_refused);
 	trace_roost_park(worker, ROOST_NO_DEADLINE, false);
 	if (!take_idle_bit(worker)) {
@@ -260,6 +264,7 @@ u32 roost_park_skip(struct roost_worker *worker)
 		roost_count(&worker->wakes_received);
 		outcome = ROOST_OUT_WAKE;
 	}
+unlock:
 	raw_spin_unlock_irq(&worker->lock);
 	return outcome;
 }

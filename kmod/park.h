@@ -12,7 +12,7 @@ struct roost_worker;
 extern int roost_sync_flags;
 
 void roost_park_init(void);
-u32 roost_park_skip(struct roost_worker *worker);
+int roost_park_skip(struct roost_worker *worker);
 void roost_park_clear(struct roost_worker *worker);
 bool roost_park_expire(struct roost_worker *worker);
 

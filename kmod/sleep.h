@@ -148,12 +148,19 @@ static __always_inline bool may_sleep(struct roost_worker *worker, u32 event)
 }
 
 /*
- * Become parked, unless there is a reason not to.  The task state is set before
- * a waker can claim us, which takes the lock, so that its wake-up is not lost.
+ * Become parked (1), unless there is a reason not to (0).  The task state is set
+ * before a waker can claim us, which takes the lock, so that its wake-up is not lost.
+ * From here to the end of wake_from_sleep() the lease cannot be lost; if it has been,
+ * by who entered outside the library, that is -ESTALE.
  */
-static __always_inline bool go_to_sleep(struct roost_worker *worker, u32 event)
+static __always_inline int go_to_sleep(struct roost_worker *worker, u32 event)
 {
 	raw_spin_lock_irq(&worker->lock);
+	if (unlikely(worker->carrier != current)) {
+		raw_spin_unlock_irq(&worker->lock);
+		return -ESTALE;
+	}
+	worker->pinned = true;
 	worker->reason = 0;
 	worker->asleep = true;
 	WRITE_ONCE(worker->page->parked, 1);
@@ -165,12 +172,12 @@ static __always_inline bool go_to_sleep(struct roost_worker *worker, u32 event)
 		if (likely(may_sleep(worker, event))) {
 			roost_count(&worker->parks);
 			raw_spin_unlock_irq(&worker->lock);
-			return true;
+			return 1;
 		}
 	}
 	roost_count(&worker->parks_refused);
 	raw_spin_unlock_irq(&worker->lock);
-	return false;
+	return 0;
 }
 
 /* Nobody has claimed the park, or is just about to: end it ourselves. */
@@ -210,30 +217,34 @@ static __always_inline u32 wake_from_sleep(struct roost_worker *worker,
 		reason |= ROOST_OUT_SIGNAL;
 	}
 	trace_roost_unpark(worker, reason);
+	/* Pairs with carrier->lock, or the interrupt, in which is_stuck() looks. */
+	smp_store_release(&worker->pinned, false);
 	return reason;
 }
 
 /**
  * roost_park() - sleep until a wake, an event, the deadline or a signal
- * @worker:	whose carrier is the current task; nobody else can change that
+ * @worker:	whose carrier is, or was just now, the current task
  * @deadline:	absolute ns, ROOST_NO_DEADLINE for none
  * @event:	the event counter as the caller last knew it
  *
  * Not counted as waiting for I/O.  The idle bit is clear on return.
  *
- * Context: task, sleeps.  Return: ROOST_OUT_* bits.
+ * Context: task, sleeps.  Return: ROOST_OUT_* bits; -ESTALE if it is not the carrier.
  */
-static __always_inline u32 roost_park(struct roost_worker *worker, u64 deadline,
+static __always_inline int roost_park(struct roost_worker *worker, u64 deadline,
 				      u32 event)
 {
-	if (unlikely(!go_to_sleep(worker, event))) {
+	int ret = go_to_sleep(worker, event);
+
+	if (unlikely(ret <= 0)) {
+		if (ret)
+			return ret;
 		trace_roost_park(worker, deadline, false);
 		__set_current_state(TASK_RUNNING);
 		return wake_from_sleep(worker, false);
 	}
 	trace_roost_park(worker, deadline, true);
-	/* For our own sched_out: not stuck, whoever wakes us. */
-	WRITE_ONCE(worker->parking, true);
 	if (unlikely(deadline != ROOST_NO_DEADLINE)) {
 		roost_timeout_park(worker, deadline);
 		schedule();
@@ -243,7 +254,6 @@ static __always_inline u32 roost_park(struct roost_worker *worker, u64 deadline,
 		schedule();
 		__set_current_state(TASK_RUNNING);
 	}
-	WRITE_ONCE(worker->parking, false);
 	return wake_from_sleep(worker, true);
 }
 

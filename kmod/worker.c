@@ -44,7 +44,8 @@ static void announce_detach(struct roost_worker *worker,
 
 /*
  * Under domain->mutex, so that the carrier does not change but here; and, while it
- * is stuck, in take().
+ * is stuck, in take().  Whoever has looked at it before has pinned it, or it is about
+ * to exit, or its file is closed.
  */
 static void set_carrier(struct roost_worker *worker, struct task_struct *task)
 {
@@ -59,6 +60,7 @@ static void set_carrier(struct roost_worker *worker, struct task_struct *task)
 	WRITE_ONCE(worker->carrier, task); /* read without the lock */
 	init_waitqueue_entry(&worker->wait, task);
 	worker->permit = false;
+	worker->pinned = false;
 	if (task)
 		worker->lease++;
 	roost_worker_show_lease(worker, task ? worker->lease : 0);
@@ -85,7 +87,7 @@ static bool has_carrier(struct roost_worker *worker)
  * roost_worker_carried() - is the current thread carrier of a worker?
  * @domain:	whose; its mutex is held
  *
- * It may be displaced while it sleeps, but not while it looks.
+ * It may be displaced meanwhile, but does not become a carrier.
  */
 bool roost_worker_carried(const struct roost_domain *domain)
 {
@@ -97,12 +99,24 @@ bool roost_worker_carried(const struct roost_domain *domain)
 	return false;
 }
 
+/* Is the current thread the carrier?  If so, it cannot be displaced any more. */
+static bool pin(struct roost_worker *worker)
+{
+	bool mine;
+
+	raw_spin_lock_irq(&worker->lock);
+	mine = worker->carrier == current;
+	worker->pinned |= mine;
+	raw_spin_unlock_irq(&worker->lock);
+	return mine;
+}
+
 static int worker_detach(struct roost_worker *worker)
 {
 	int ret = 0;
 
 	mutex_lock(&worker->domain->mutex);
-	if (worker->carrier == current)
+	if (pin(worker))
 		set_carrier(worker, NULL);
 	else
 		ret = -EPERM;
@@ -273,6 +287,7 @@ void roost_worker_stat(struct roost_worker *worker,
 	stat->preempted += READ_ONCE(worker->preempted);
 	stat->taken += READ_ONCE(worker->taken);
 	stat->starved += READ_ONCE(worker->starved);
+	stat->spun += READ_ONCE(worker->spun);
 	stat->enters += atomic64_read(&worker->enters);
 	stat->ios_started += atomic64_read(&worker->ios_started);
 	stat->ios_waited += atomic64_read(&worker->ios_waited);

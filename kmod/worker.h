@@ -38,7 +38,8 @@ static inline void roost_count(u64 *counter)
  * @permit:	a wake that came while the carrier was awake
  * @asleep:	the shared words of the current park have not been settled yet
  * @reason:	ROOST_OUT_* bits that the wakers of the current park have left
- * @parking:	the carrier sleeps because it has parked; the carrier's alone
+ * @pinned:	the carrier is on its way to sleep or back, or gives up the lease:
+ *		nobody takes it.  Cleared by the carrier without the lock.
  * @hooked:	tells of the carrier's context switches, or NULL
  * @wait:	names the carrier to what wakes synchronously
  *
@@ -83,7 +84,7 @@ struct roost_worker {
 	u64 lease;
 	bool permit;
 	bool asleep;
-	bool parking;
+	bool pinned;
 	u32 reason;
 	/* private: counters, see struct roost_domain_stat */
 	u64 parks;
@@ -97,6 +98,7 @@ struct roost_worker {
 	u64 preempted;
 	u64 taken;
 	u64 starved;
+	u64 spun;
 	/* public: */
 	struct roost_carrier *hooked;
 	struct wait_queue_entry wait;

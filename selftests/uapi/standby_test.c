@@ -9,38 +9,10 @@
 
 #include <linux/userfaultfd.h>
 
-#include "carrier_help.h"
-#include "roost_test.h"
-
-#define GRACE	"/sys/module/roost/parameters/grace_us"
-
-static bool has_standby(const struct dom *d)
-{
-	return d->params.features & ROOST_FEAT_STANDBY;
-}
+#include "standby_help.h"
 
 static void nothing(int sig)
 {
-}
-
-static int stand_by(const struct dom *d, struct roost_standby *s)
-{
-	*s = (struct roost_standby){ 0 };
-	return call(d->fd, ROOST_IOC_STANDBY, s);
-}
-
-static uint64_t lease_of(const struct wrk *w)
-{
-	return __atomic_load_n(&w->page->lease, __ATOMIC_ACQUIRE);
-}
-
-static void set_grace(unsigned int us)
-{
-	FILE *f = fopen(GRACE, "we");
-
-	check(f);
-	check(fprintf(f, "%u", us) > 0);
-	check(fclose(f) == 0);
 }
 
 TEST(without_the_feature)
@@ -107,65 +79,6 @@ static void stuck_finish(struct stuck *t)
 	close(t->in[1]);
 }
 
-struct spare {
-	struct dom *d;
-	struct wrk *w;
-	pthread_t id;
-	struct roost_standby s;
-	volatile int entered, returned;
-	int ret;
-	bool saw_itself, lease_shown;
-	int detached;
-	volatile int keep;	/* the lease, until this is 0 */
-};
-
-static void *be_spare(void *arg)
-{
-	struct spare *s = arg;
-
-	s->entered = 1;
-	s->ret = stand_by(s->d, &s->s);
-	if (!s->ret) {
-		s->saw_itself = on_cpu(s->d, s->w);
-		s->lease_shown = lease_of(s->w) == s->s.lease;
-	}
-	s->returned = 1;
-	while (s->keep)
-		;
-	s->detached = s->ret ? 0 : detach(s->w);
-	return NULL;
-}
-
-static void spare_start(struct spare *s, struct dom *d, struct wrk *w)
-{
-	*s = (struct spare){ .d = d, .w = w };
-	check(pthread_create(&s->id, NULL, be_spare, s) == 0);
-	while (!s->entered)
-		sleep_ns(MSEC / 10);
-}
-
-static bool spare_returns(struct spare *s)
-{
-	uint64_t limit = now_ns() + wide(10 * SEC);
-
-	while (!s->returned) {
-		if (now_ns() > limit)
-			return false;
-		sleep_ns(MSEC / 5);
-	}
-	return true;
-}
-
-static void spare_interrupt(struct spare *s)
-{
-	/* it may not yet be asleep */
-	while (!s->returned) {
-		check(pthread_kill(s->id, SIGUSR1) == 0);
-		sleep_ns(MSEC);
-	}
-	check(pthread_join(s->id, NULL) == 0);
-}
-
 FIXTURE(standby) {
 	struct dom d;
 	struct wrk w;
@@ -185,11 +98,9 @@ FIXTURE_SETUP(standby)
 FIXTURE_TEARDOWN(standby)
 {
 	if (has_standby(&self->d))
-		set_grace(20);
+		set_parameter("grace_us", 20);
 	close(self->d.fd);
 }
-
-#define LACKING	"no ROOST_FEAT_STANDBY: module parameter carriers=0, or a kernel without CONFIG_PREEMPT_NOTIFIERS"
 
 /* A test of what not every module can do. */
 #define TEST_STANDBY(name) \
@@ -290,7 +201,7 @@ TEST_STANDBY(not_before_the_grace_time)
 	uint64_t began, longest = 0, took;
 	int i;
 
-	set_grace(500000);
+	set_parameter("grace_us", 500000);
 	spare_start(&self->s, &self->d, &self->w);
 	ASSERT_EQ(attach(&self->w), 0);
 	for (i = 0; i < 100; i++) {
@@ -374,7 +285,7 @@ TEST_STANDBY(parked_is_not_stuck)
 	struct stuck *t = &self->t;
 
 	spare_start(&self->s, &self->d, &self->w);
-	set_grace(1000);
+	set_parameter("grace_us", 1000);
 	*t = (struct stuck){ .d = &self->d, .w = &self->w };
 	ASSERT_EQ(pthread_create(&t->id, NULL, park_long, t), 0);
 	ASSERT_TRUE(wait_parked(&self->d, 0, now_ns() + wide(10 * SEC)));
@@ -393,7 +304,7 @@ TEST_STANDBY(permit_goes_along)
 	struct spare *s = &self->s;
 	uint32_t outcome;
 
-	set_grace(300000);
+	set_parameter("grace_us", 300000);
 	stuck_start(&self->t, &self->d, &self->w, false);
 	EXPECT_EQ(wake(&self->d, ROOST_WAKE_INDEX, 0), 1);
 	s->d = &self->d;
