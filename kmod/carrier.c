@@ -35,6 +35,8 @@
 #include <linux/ktime.h>
 #include <linux/list.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/printk.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -46,12 +48,16 @@
 #include "worker.h"
 
 /*
- * Off by default: it makes every context switch of the machine look for
- * notifiers, and those of carriers dearer.
+ * Off by default: from the first domain with carriers on, every context switch of
+ * the machine looks for notifiers; those of carriers are dearer.
  */
-bool roost_carriers;
-module_param_named(carriers, roost_carriers, bool, 0444);
-MODULE_PARM_DESC(carriers, "tell which carriers are on a CPU, and which are blocked");
+static bool carriers;
+module_param(carriers, bool, 0644);
+MODULE_PARM_DESC(carriers, "new domains are told which carriers are on a CPU, and which are blocked");
+
+/* Do context switches look for notifiers?  Set once, under the mutex. */
+static bool notified;
+static DEFINE_MUTEX(notified_mutex);
 
 static void free_rcu(struct rcu_head *rcu)
 {
@@ -93,6 +99,17 @@ static unsigned long *on_cpu(const struct roost_worker *worker)
 static unsigned long *blocked(const struct roost_worker *worker)
 {
 	return (unsigned long *)worker->domain->control->blocked;
+}
+
+/**
+ * roost_carrier_blocked() - does a worker's page say that its carrier is blocked?
+ * @worker:	the worker
+ *
+ * The process may have written nonsense there.
+ */
+bool roost_carrier_blocked(const struct roost_worker *worker)
+{
+	return test_bit(worker->index, blocked(worker));
 }
 
 /* The current task has a lease, and runs.  Under carrier->lock. */
@@ -239,15 +256,16 @@ static void unhook_stale(void)
 
 /**
  * roost_carrier_alloc() - prepare the current task for a lease
+ * @domain:	of whose worker
  *
  * Context: task, may sleep.  Return: an object for roost_carrier_begin() or
  * roost_carrier_free(); NULL if carriers are not watched; -ENOMEM.
  */
-struct roost_carrier *roost_carrier_alloc(void)
+struct roost_carrier *roost_carrier_alloc(const struct roost_domain *domain)
 {
 	struct roost_carrier *carrier;
 
-	if (!roost_carriers)
+	if (!domain->carriers)
 		return NULL;
 	/* Each attach clears up, so that a thread never has many. */
 	unhook_stale();
@@ -342,18 +360,32 @@ void roost_carrier_end(struct roost_worker *worker)
 }
 
 /**
- * roost_carrier_init() - module init
+ * roost_carriers() - are the carriers of a new domain watched?
  */
-void __init roost_carrier_init(void)
+bool roost_carriers(void)
 {
-	if (!roost_carriers)
+	return roost_has_notifiers && READ_ONCE(carriers);
+}
+
+/**
+ * roost_carrier_domain() - a new domain
+ * @domain:	nobody else knows it
+ *
+ * Context: task, may sleep.
+ */
+void roost_carrier_domain(struct roost_domain *domain)
+{
+	if (!roost_has_notifiers && READ_ONCE(carriers))
+		pr_notice_once("roost: no carriers: a kernel without CONFIG_PREEMPT_NOTIFIERS\n");
+	domain->carriers = roost_carriers();
+	if (!domain->carriers)
 		return;
-	if (!roost_has_notifiers) {
-		pr_notice("roost: no carriers: a kernel without CONFIG_PREEMPT_NOTIFIERS\n");
-		roost_carriers = false;
-		return;
-	}
-	preempt_notifier_inc();
+	/* For as long as the module: a notifier may outlast its domain. */
+	mutex_lock(&notified_mutex);
+	if (!notified)
+		preempt_notifier_inc();
+	notified = true;
+	mutex_unlock(&notified_mutex);
 }
 
 /**
@@ -361,9 +393,10 @@ void __init roost_carrier_init(void)
  */
 void roost_carrier_exit(void)
 {
-	if (!roost_carriers)
+	if (!notified)
 		return;
 	/* The end of the callback that has dropped the last reference. */
 	rcu_barrier();
 	preempt_notifier_dec();
+	notified = false;
 }

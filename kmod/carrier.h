@@ -15,9 +15,8 @@
 #include "compat.h"
 #include "worker.h"
 
+struct roost_domain;
 struct task_struct;
-
-extern bool roost_carriers;
 
 /**
  * struct roost_carrier - a thread that is told of its own context switches
@@ -90,11 +89,12 @@ static inline bool roost_carrier_inside(const struct roost_carrier *carrier)
 	       roost_inside(carrier->lease);
 }
 
-struct roost_carrier *roost_carrier_alloc(void);
+struct roost_carrier *roost_carrier_alloc(const struct roost_domain *domain);
 void roost_carrier_free(struct roost_carrier *carrier);
 void roost_carrier_begin(struct roost_carrier *carrier,
 			 struct roost_worker *worker);
 void roost_carrier_end(struct roost_worker *worker);
+bool roost_carrier_blocked(const struct roost_worker *worker);
 
 /* For takeover.c. */
 void roost_carrier_put(struct roost_carrier *carrier);
@@ -103,7 +103,8 @@ void roost_carrier_unhook(struct roost_carrier *carrier);
 void roost_carrier_tell(struct roost_carrier *carrier);
 void roost_carrier_tell_nothing(const struct roost_worker *worker);
 
-void roost_carrier_init(void);
+bool roost_carriers(void);
+void roost_carrier_domain(struct roost_domain *domain);
 void roost_carrier_exit(void);
 
 #endif /* _ROOST_CARRIER_H */

@@ -107,13 +107,14 @@ static void domain_destroy(struct kref *ref)
 						   ref);
 	u32 i;
 
+	/* Its last event comes before that of the end. */
+	roost_takeover_end(domain);
 	if (domain->id)
 		announce_end(domain);
 	/* Waits for a release that is running, so nothing else is. */
 	mmu_notifier_unregister(&domain->notifier, domain->mm);
 	domain_shutdown(domain);
 	roost_watch_exit(&domain->watch);
-	roost_takeover_end(domain);
 	/* The handler of one worker's timer may be busy with another worker. */
 	for (i = 0; i < domain->nr_workers; i++)
 		roost_timeout_exit_worker(domain->workers[i]);
@@ -443,8 +444,8 @@ u64 roost_features(void)
 
 	if (!roost_ring_io)
 		features &= ~ROOST_FEAT_IO;
-	if (!roost_carriers)
-		features &= ~(ROOST_FEAT_CARRIERS | ROOST_FEAT_STANDBY);
+	if (!roost_carriers())
+		features &= ~ROOST_FEATURES_CARRIERS;
 	return features;
 }
 
@@ -456,8 +457,10 @@ u64 roost_features(void)
  */
 u64 roost_domain_features(const struct roost_domain *domain)
 {
-	u64 features = roost_features();
+	u64 features = roost_features() & ~ROOST_FEATURES_CARRIERS;
 
+	if (domain->carriers)
+		features |= ROOST_FEATURES_CARRIERS;
 	return domain->no_io ? features & ~ROOST_FEAT_IO : features;
 }
 
@@ -485,6 +488,7 @@ domain_alloc(const struct roost_domain_params *params)
 	roost_watch_init(&domain->watch);
 	init_llist_head(&domain->reap);
 	init_llist_head(&domain->dead_files);
+	roost_carrier_domain(domain);
 	roost_takeover_begin(domain);
 	raw_spin_lock_init(&domain->ready_lock);
 	roost_queue_init(&domain->ready);

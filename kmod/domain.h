@@ -16,6 +16,7 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/uidgid.h>
+#include <linux/workqueue.h>
 
 #include <uapi/linux/roost.h>
 
@@ -39,6 +40,7 @@ struct user_namespace;
  * @files:	file table of the owner, only ever compared; constant
  * @notifier:	tells when @mm goes (exit, exec)
  * @tick_shift:	of every wheel; constant
+ * @carriers:	the carriers are watched; constant
  * @slack_ns:	how much later than that deadlines may be noticed; constant
  * @id:		its number in the registry, 0 until it has one; then constant
  * @owner:	effective uid of the owner, once @id is not 0; constant
@@ -54,10 +56,13 @@ struct user_namespace;
  * @watch:	who polls the domain's file
  * @parked:	which workers are asleep.  A set bit is a claim: who clears it
  *		wakes that worker.  Set and cleared atomically.
- * @standby_lock: guards @standbys and their roost_carrier.given; within
- *		worker->lock
+ * @standby_lock: guards @standbys, @nr_standbys and their roost_carrier.given;
+ *		within worker->lock
  * @standbys:	struct roost_carrier that wait for a worker
+ * @nr_standbys: how many
  * @starved:	workers that a standby should look at
+ * @starving:	tells listeners of those in @told
+ * @told:	workers that were starved since it ran
  * @has_standbys: 1 once there has been one
  * @ticking:	1 while @tick is queued, or its handler will be
  * @tick:	looks for carriers that spin
@@ -89,6 +94,7 @@ struct roost_domain {
 	struct mmu_notifier notifier;
 	u32 dead;
 	u32 tick_shift;
+	bool carriers;
 	u64 slack_ns;
 	s64 time_offset;
 
@@ -108,7 +114,10 @@ struct roost_domain {
 	/* Guards the list. */
 	raw_spinlock_t standby_lock;
 	struct list_head standbys;
+	u32 nr_standbys;
 	DECLARE_BITMAP(starved, ROOST_MAX_WORKERS);
+	DECLARE_BITMAP(told, ROOST_MAX_WORKERS);
+	struct delayed_work starving;
 	u32 has_standbys;
 	u32 ticking;
 	struct hrtimer tick;
@@ -156,7 +165,8 @@ static inline bool roost_domain_parked(const struct roost_domain *domain)
 /* What every domain can do, and what can be turned off. */
 #define ROOST_FEATURES (ROOST_FEAT_TIMER | ROOST_FEAT_POLL | \
 			ROOST_FEAT_MULTISHOT | ROOST_FEAT_SYNC_WAKE | \
-			ROOST_FEAT_IO | ROOST_FEAT_CARRIERS | ROOST_FEAT_STANDBY)
+			ROOST_FEAT_IO | ROOST_FEATURES_CARRIERS)
+#define ROOST_FEATURES_CARRIERS (ROOST_FEAT_CARRIERS | ROOST_FEAT_STANDBY)
 
 int roost_domain_create(struct roost_domain_params *params,
 			void __user *arg, unsigned int cmd);

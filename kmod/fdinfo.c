@@ -36,6 +36,7 @@ void roost_fdinfo_domain(struct seq_file *m, struct file *file)
 	seq_printf(m, "roost-files:\t%u/%u\n", stat.files,
 		   domain->files_table.nr);
 	seq_printf(m, "roost-overflow:\t%u\n", stat.overflow_pending);
+	seq_printf(m, "roost-standbys:\t%u\n", READ_ONCE(domain->nr_standbys));
 }
 
 static u32 sq_used(const struct roost_worker *worker)
@@ -80,4 +81,5 @@ void roost_fdinfo_worker(struct seq_file *m, struct file *file)
 	seq_printf(m, "roost-timers:\t%u\n", stat.timers_pending);
 	seq_printf(m, "roost-parks:\t%llu\n", stat.parks);
 	seq_printf(m, "roost-wakes:\t%llu\n", stat.wakes);
+	seq_printf(m, "roost-taken:\t%llu\n", stat.taken);
 }

@@ -41,14 +41,12 @@ static int __init roost_init(void)
 	ret = roost_netlink_init();
 	if (ret)
 		goto exit_io;
-	roost_carrier_init();
 	ret = roost_dev_init();
 	if (ret)
-		goto exit_carrier;
+		goto exit_netlink;
 	return 0;
 
-exit_carrier:
-	roost_carrier_exit();
+exit_netlink:
 	roost_netlink_exit();
 exit_io:
 	roost_io_exit();

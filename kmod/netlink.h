@@ -25,5 +25,8 @@ void roost_netlink_domain_event(enum roost_nl_cmd cmd,
 void roost_netlink_worker_event(enum roost_nl_cmd cmd,
 				const struct roost_worker *worker,
 				struct task_struct *carrier);
+void roost_netlink_takeover_event(enum roost_nl_cmd cmd,
+				  const struct roost_worker *worker, u32 tid,
+				  u64 lease);
 
 #endif /* _ROOST_NETLINK_H */

@@ -28,15 +28,18 @@
  * @domain:	where
  * @worker:	to which worker, or NULL
  * @tid:	its carrier's number
+ * @lease:	that of the lease, or 0
  */
 struct event {
 	enum roost_nl_cmd cmd;
 	const struct roost_domain *domain;
 	const struct roost_worker *worker;
 	u32 tid;
+	u64 lease;
 };
 
-#define EVENT_SIZE	(5 * nla_total_size(sizeof(u32)))
+#define EVENT_SIZE	(5 * nla_total_size(sizeof(u32)) + \
+			 nla_total_size_64bit(sizeof(u64)))
 
 static struct sk_buff *make_event(const struct event *event,
 				  struct user_namespace *reader)
@@ -59,6 +62,10 @@ static struct sk_buff *make_event(const struct event *event,
 	if (event->worker &&
 	    (nla_put_u32(msg, ROOST_NL_A_WORKER, event->worker->index) ||
 	     (pids && nla_put_u32(msg, ROOST_NL_A_TID, event->tid))))
+		goto free;
+	if (event->lease &&
+	    nla_put_u64_64bit(msg, ROOST_NL_A_LEASE, event->lease,
+			      ROOST_NL_A_PAD))
 		goto free;
 	genlmsg_end(msg, header);
 	return msg;
@@ -133,6 +140,30 @@ void roost_netlink_worker_event(enum roost_nl_cmd cmd,
 		.domain = worker->domain,
 		.worker = worker,
 		.tid = task_pid_nr(carrier),
+	};
+
+	send_event(&event);
+}
+
+/**
+ * roost_netlink_takeover_event() - tell of a carrier that is stuck
+ * @cmd:	ROOST_NL_CMD_WORKER_TAKEN or _STARVED
+ * @worker:	of a domain that is in the registry
+ * @tid:	number of the new carrier, or of the one that is stuck
+ * @lease:	number of its lease
+ *
+ * Context: task.
+ */
+void roost_netlink_takeover_event(enum roost_nl_cmd cmd,
+				  const struct roost_worker *worker, u32 tid,
+				  u64 lease)
+{
+	struct event event = {
+		.cmd = cmd,
+		.domain = worker->domain,
+		.worker = worker,
+		.tid = tid,
+		.lease = lease,
 	};
 
 	send_event(&event);

@@ -23,6 +23,7 @@
 
 #include <uapi/linux/roost_netlink.h>
 
+#include "carrier.h"
 #include "domain.h"
 #include "netlink_put.h"
 #include "worker.h"
@@ -143,6 +144,11 @@ static const struct stat_def stats[] = {
 	STAT(IOS_DONE, ios_done, 0),
 	STAT(IOS_PENDING, ios_pending, STAT_U32 | STAT_DOMAIN),
 	STAT(FILES, files, STAT_U32 | STAT_DOMAIN),
+	STAT(BLOCKED, blocked, 0),
+	STAT(PREEMPTED, preempted, 0),
+	STAT(TAKEN, taken, 0),
+	STAT(STARVED, starved, 0),
+	STAT(SPUN, spun, 0),
 };
 
 static_assert(ARRAY_SIZE(stats) == ROOST_NL_STAT_MAX);
@@ -216,6 +222,8 @@ int roost_put_worker(struct sk_buff *msg, struct roost_worker *worker)
 	if ((tid && nla_put_u32(msg, ROOST_NL_A_TID, tid)) ||
 	    (test_bit(worker->index, worker->domain->parked) &&
 	     nla_put_flag(msg, ROOST_NL_A_PARKED)) ||
+	    (tid && roost_carrier_blocked(worker) &&
+	     nla_put_flag(msg, ROOST_NL_A_BLOCKED)) ||
 	    (READ_ONCE(worker->closed) &&
 	     nla_put_flag(msg, ROOST_NL_A_CLOSED)))
 		return -EMSGSIZE;

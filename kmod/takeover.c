@@ -35,9 +35,11 @@
 #include <linux/sched/task.h>
 #include <linux/smp.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #include "carrier.h"
 #include "domain.h"
+#include "netlink.h"
 #include "takeover.h"
 #include "trace.h"
 #include "worker.h"
@@ -132,6 +134,7 @@ static bool hand_over(struct roost_worker *worker, struct roost_carrier *carrier
 	/* For worker->carrier. */
 	get_task_struct(standby->task);
 	list_del_init(&standby->node);
+	worker->domain->nr_standbys--;
 	standby->given = true;
 	standby->index = worker->index;
 	standby->lease = worker->lease;
@@ -160,13 +163,44 @@ static void replace_carrier(struct roost_worker *worker,
 	roost_carrier_put(old);
 }
 
+/* Events of the same kind and worker within that time are one. */
+#define STARVING_DELAY	(HZ / 20)
+
+static void tell_starved(struct roost_worker *worker)
+{
+	u32 tid = 0;
+	u64 lease;
+
+	raw_spin_lock_irq(&worker->lock);
+	if (worker->carrier)
+		tid = task_pid_nr(worker->carrier);
+	lease = worker->lease;
+	raw_spin_unlock_irq(&worker->lock);
+	if (tid)
+		roost_netlink_takeover_event(ROOST_NL_CMD_WORKER_STARVED, worker,
+					     tid, lease);
+}
+
+/* Messages are not sent from where carriers are found stuck. */
+static void starving(struct work_struct *work)
+{
+	struct roost_domain *domain = container_of(work, struct roost_domain,
+						   starving.work);
+	u32 i;
+
+	for_each_set_bit(i, domain->told, ROOST_MAX_WORKERS)
+		if (test_and_clear_bit(i, domain->told))
+			tell_starved(roost_domain_worker(domain, i));
+}
+
 /* There is no standby: the next one looks.  Under worker->lock and standby_lock. */
 static void starve(struct roost_worker *worker)
 {
 	struct roost_carrier *carrier = worker->hooked;
+	struct roost_domain *domain = worker->domain;
 	bool told;
 
-	set_bit(worker->index, worker->domain->starved);
+	set_bit(worker->index, domain->starved);
 	raw_spin_lock(&carrier->lock);
 	told = carrier->starved;
 	carrier->starved = true;
@@ -175,6 +209,8 @@ static void starve(struct roost_worker *worker)
 		return;
 	roost_count(&worker->starved);
 	trace_roost_starved(worker, worker->carrier);
+	set_bit(worker->index, domain->told);
+	schedule_delayed_work(&domain->starving, STARVING_DELAY);
 }
 
 /*
@@ -393,7 +429,10 @@ static bool leave_standbys(struct roost_domain *domain,
 
 	raw_spin_lock_irq(&domain->standby_lock);
 	given = standby->given;
-	list_del_init(&standby->node);
+	if (!given) {
+		list_del(&standby->node);
+		domain->nr_standbys--;
+	}
 	raw_spin_unlock_irq(&domain->standby_lock);
 	return given;
 }
@@ -431,6 +470,7 @@ static bool stand_by(struct roost_domain *domain, struct roost_carrier *standby)
 	first_standby(domain);
 	raw_spin_lock_irq(&domain->standby_lock);
 	list_add(&standby->node, &domain->standbys);
+	domain->nr_standbys++;
 	raw_spin_unlock_irq(&domain->standby_lock);
 	/* After that: take() sets the bit if it has found nobody listed. */
 	take_starved(domain);
@@ -456,7 +496,7 @@ static bool stand_by(struct roost_domain *domain, struct roost_carrier *standby)
  */
 int roost_takeover_stand_by(struct roost_domain *domain, u32 *index, u64 *lease)
 {
-	struct roost_carrier *standby = roost_carrier_alloc();
+	struct roost_carrier *standby = roost_carrier_alloc(domain);
 
 	if (IS_ERR_OR_NULL(standby))
 		return standby ? PTR_ERR(standby) : -EOPNOTSUPP;
@@ -467,6 +507,9 @@ int roost_takeover_stand_by(struct roost_domain *domain, u32 *index, u64 *lease)
 		*lease = standby->lease;
 		/* If it was given before it slept. */
 		roost_carrier_tell(standby);
+		roost_netlink_takeover_event(ROOST_NL_CMD_WORKER_TAKEN,
+					     roost_domain_worker(domain, *index),
+					     task_pid_nr(current), *lease);
 		return 0;
 	}
 	roost_carrier_unhook(standby);
@@ -494,6 +537,7 @@ void roost_takeover_begin(struct roost_domain *domain)
 {
 	raw_spin_lock_init(&domain->standby_lock);
 	INIT_LIST_HEAD(&domain->standbys);
+	INIT_DELAYED_WORK(&domain->starving, starving);
 	hrtimer_setup(&domain->tick, tick, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_HARD);
 }
@@ -513,4 +557,6 @@ void roost_takeover_end(struct roost_domain *domain)
 	hrtimer_cancel(&domain->tick);
 	/* Who was just displaced, and its interrupts. */
 	synchronize_rcu();
+	/* They were the last to queue it. */
+	cancel_delayed_work_sync(&domain->starving);
 }

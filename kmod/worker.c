@@ -147,7 +147,7 @@ static int worker_attach(struct roost_worker *worker, void __user *arg,
 		return ret;
 	if (attach.flags || attach.reserved0 || attach.lease)
 		return -EINVAL;
-	carrier = roost_carrier_alloc();
+	carrier = roost_carrier_alloc(worker->domain);
 	if (IS_ERR(carrier))
 		return PTR_ERR(carrier);
 

@@ -3,11 +3,13 @@
 #include "kselftest_harness.h"
 
 #include "actor.h"
+#include "carrier_help.h"
 #include "nl_help.h"
 
 struct event {
 	uint8_t cmd;
 	uint32_t domain, uid, pid, worker, tid;
+	uint64_t lease;
 	bool has_pid, has_worker, has_tid;
 };
 
@@ -22,6 +24,8 @@ static void keep_event(const struct msg *m, void *arg)
 		.pid = attr_u32(m->a[ROOST_NL_A_PID]),
 		.worker = attr_u32(m->a[ROOST_NL_A_WORKER]),
 		.tid = attr_u32(m->a[ROOST_NL_A_TID]),
+		.lease = m->a[ROOST_NL_A_LEASE] ?
+			 attr_u64(m->a[ROOST_NL_A_LEASE]) : 0,
 		.has_pid = m->a[ROOST_NL_A_PID],
 		.has_worker = m->a[ROOST_NL_A_WORKER],
 		.has_tid = m->a[ROOST_NL_A_TID],
@@ -167,6 +171,65 @@ TEST_F(event, takeover_of_a_dead_carriers_worker)
 	e = must_come(&self->nl);
 	EXPECT_EQ(e.cmd, ROOST_NL_CMD_WORKER_ATTACHED);
 	EXPECT_EQ(e.tid, gettid());
+}
+
+static void *stand_by(void *arg)
+{
+	const struct dom *d = arg;
+	struct roost_standby s = { 0 };
+	uint32_t tid = gettid();
+
+	check(call(d->fd, ROOST_IOC_STANDBY, &s) == 0);
+	return (void *)(uintptr_t)tid;
+}
+
+/* We are stuck: first there is a standby, which then ends, and then there is none. */
+TEST_F(event, taken_and_starved)
+{
+	pthread_t thread;
+	struct event e;
+	struct dom d;
+	struct wrk w;
+	void *tid;
+	int i;
+
+	want_carriers(true);
+	ASSERT_EQ(dom_make(&d, 4, 4), 0);
+	want_carriers(false);
+	if (!(d.params.features & ROOST_FEAT_STANDBY))
+		SKIP(return, LACKING);
+	ASSERT_EQ(wrk_make(&w, &d, 8, 8), 0);
+	must_come(&self->nl);
+	ASSERT_EQ(attach(&w), 0);
+	must_come(&self->nl);
+	ASSERT_EQ(pthread_create(&thread, NULL, stand_by, &d), 0);
+	e = must_come(&self->nl);
+	EXPECT_EQ(e.cmd, ROOST_NL_CMD_WORKER_TAKEN);
+	EXPECT_EQ(e.domain, id_of(&d));
+	EXPECT_EQ(e.worker, 0);
+	EXPECT_EQ(e.lease, 2);
+	EXPECT_EQ(e.pid, getpid());
+	ASSERT_EQ(pthread_join(thread, &tid), 0);
+	EXPECT_EQ(e.tid, (uintptr_t)tid);
+
+	while (attach(&w) == -EBUSY)
+		sleep_ns(MSEC);
+	e = must_come(&self->nl);
+	EXPECT_EQ(e.cmd, ROOST_NL_CMD_WORKER_DETACHED);
+	EXPECT_EQ(e.tid, (uintptr_t)tid);
+	EXPECT_EQ(must_come(&self->nl).cmd, ROOST_NL_CMD_WORKER_ATTACHED);
+	/* often, which is told seldom */
+	for (i = 0; i < 100; i++)
+		sleep_ns(MSEC);
+	e = must_come(&self->nl);
+	EXPECT_EQ(e.cmd, ROOST_NL_CMD_WORKER_STARVED);
+	EXPECT_EQ(e.worker, 0);
+	EXPECT_EQ(e.lease, 3);
+	EXPECT_EQ(e.tid, gettid());
+	ASSERT_EQ(detach(&w), 0);
+	for (i = 0; next_event(&self->nl, &e, 200 * MSEC);)
+		i += e.cmd == ROOST_NL_CMD_WORKER_STARVED;
+	EXPECT_LT((unsigned int)i, stat_of(&d).starved / 4);
 }
 
 TEST_F(event, a_killed_owner)

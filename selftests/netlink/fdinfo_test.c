@@ -2,6 +2,7 @@
 /* fdinfo_test.c - what /proc/PID/fdinfo says of a domain's and worker's file. */
 #include "kselftest_harness.h"
 
+#include "carrier_help.h"
 #include "stat_work.h"
 
 struct line {
@@ -41,8 +42,56 @@ TEST(domain)
 		{ "roost-ios", "1/8" },
 		{ "roost-files", "1/256" },
 		{ "roost-overflow", "4" },
+		{ "roost-standbys", "0" },
 		{ }
 	});
+}
+
+static void *stand_by(void *arg)
+{
+	const struct dom *d = arg;
+	struct roost_standby s = { 0 };
+
+	check(call(d->fd, ROOST_IOC_STANDBY, &s) == 0);
+	return NULL;
+}
+
+static bool shows(int fd, const char *key, const char *expected)
+{
+	char value[128];
+
+	check(fdinfo(fd, key, value, sizeof(value)));
+	return !strcmp(value, expected);
+}
+
+TEST(standbys)
+{
+	pthread_t thread[2];
+	struct dom d;
+	struct wrk w;
+	int i;
+
+	want_carriers(true);
+	ASSERT_EQ(dom_make(&d, 4, 4), 0);
+	want_carriers(false);
+	if (!(d.params.features & ROOST_FEAT_STANDBY))
+		SKIP(return, LACKING);
+	ASSERT_EQ(wrk_make(&w, &d, 8, 8), 0);
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(pthread_create(&thread[i], NULL, stand_by, &d), 0);
+	while (!shows(d.fd, "roost-standbys", "2"))
+		sleep_ns(MSEC);
+	EXPECT_TRUE(shows(w.fd, "roost-taken", "0"));
+	for (i = 0; i < 2; i++) {
+		/* that of a thread which has ended is free a little later */
+		while (attach(&w) == -EBUSY)
+			sleep_ns(MSEC);
+		while (!shows(w.fd, "roost-taken", i ? "2" : "1"))
+			sleep_ns(MSEC);
+		EXPECT_TRUE(shows(d.fd, "roost-standbys", i ? "0" : "1"));
+	}
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(pthread_join(thread[i], NULL), 0);
 }
 
 static void look_while_parked(struct work *k)
@@ -82,6 +131,7 @@ TEST(worker)
 		{ "roost-timers", "3" },
 		{ "roost-parks", "0" },
 		{ "roost-wakes", "2" },
+		{ "roost-taken", "0" },
 		{ }
 	});
 	expect_lines(_metadata, k.w[1].fd, (struct line []){
@@ -95,6 +145,7 @@ TEST(worker)
 		{ "roost-timers", "0" },
 		{ "roost-parks", "4" },
 		{ "roost-wakes", "2" },
+		{ "roost-taken", "0" },
 		{ }
 	});
 	drain(&k);

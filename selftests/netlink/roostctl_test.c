@@ -4,6 +4,7 @@
 
 #include "../uapi/crowd.h"
 #include "actor.h"
+#include "carrier_help.h"
 #include "json.h"
 #include "stat_work.h"
 
@@ -264,6 +265,55 @@ TEST_F(tool, watch_shows_it_come_and_go)
 TEST_F(tool, watch_in_json)
 {
 	watch(_metadata, true);
+}
+
+static void *stand_by(void *arg)
+{
+	const struct dom *d = arg;
+	struct roost_standby s = { 0 };
+
+	check(call(d->fd, ROOST_IOC_STANDBY, &s) == 0);
+	return NULL;
+}
+
+TEST_F(tool, watch_shows_who_is_stuck)
+{
+	char expected[64];
+	pthread_t thread;
+	struct dom d;
+	struct wrk w;
+	uint32_t id;
+	FILE *f;
+
+	want_carriers(true);
+	ASSERT_EQ(dom_make(&d, 1, 1), 0);
+	want_carriers(false);
+	if (!(d.params.features & ROOST_FEAT_STANDBY))
+		SKIP(return, LACKING);
+	id = id_of(&d);
+	ASSERT_EQ(wrk_make(&w, &d, 8, 8), 0);
+	ASSERT_EQ(attach(&w), 0);
+	f = popen(ROOSTCTL " watch -c 4", "re");
+	ASSERT_NE(f, NULL);
+	snprintf(expected, sizeof(expected), "present domain %u ", id);
+	expect_line(_metadata, f, expected);
+	ASSERT_EQ(pthread_create(&thread, NULL, stand_by, &d), 0);
+	/* reading this line is being stuck */
+	snprintf(expected, sizeof(expected), "taken domain %u uid 0 pid %d worker 0 tid ",
+		 id, getpid());
+	expect_line(_metadata, f, expected);
+	ASSERT_EQ(pthread_join(thread, NULL), 0);
+	while (attach(&w) == -EBUSY)
+		sleep_ns(MSEC);
+	snprintf(expected, sizeof(expected), "detached domain %u ", id);
+	expect_line(_metadata, f, expected);
+	snprintf(expected, sizeof(expected), "attached domain %u ", id);
+	expect_line(_metadata, f, expected);
+	snprintf(expected, sizeof(expected),
+		 "starved domain %u uid 0 pid %d worker 0 tid %d lease 3\n", id,
+		 getpid(), gettid());
+	expect_line(_metadata, f, expected);
+	EXPECT_EQ(pclose(f), 0);
 }
 
 /* It is stopped, and more happens than its socket can hold. */

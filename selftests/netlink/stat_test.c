@@ -2,6 +2,7 @@
 /* stat_test.c - counters, as netlink has them, say what was done. */
 #include "kselftest_harness.h"
 
+#include "carrier_help.h"
 #include "stat_work.h"
 
 static void keep_stats(const struct msg *m, void *arg)
@@ -53,6 +54,9 @@ TEST(add_up_to_what_was_done)
 	SAME(IOS_DONE, ios_done);
 	SAME(IOS_PENDING, ios_pending);
 	SAME(FILES, files);
+	EXPECT_EQ(v[ROOST_NL_STAT_TAKEN], 0);
+	EXPECT_EQ(v[ROOST_NL_STAT_STARVED], 0);
+	EXPECT_EQ(v[ROOST_NL_STAT_SPUN], 0);
 	EXPECT_EQ(v[ROOST_NL_STAT_SIGNALS], 0);
 	EXPECT_GE(v[ROOST_NL_STAT_IOS_WAITED], 1);
 	EXPECT_GE(v[ROOST_NL_STAT_HRTIMER_STARTS], 1);
@@ -103,6 +107,67 @@ TEST(the_same_as_by_ioctl)
 	SAME(IOS_DONE, ios_done);
 	SAME(IOS_PENDING, ios_pending);
 	SAME(FILES, files);
+	SAME(TAKEN, taken);
+	SAME(STARVED, starved);
+	SAME(SPUN, spun);
+	/* we go on being switched */
+	EXPECT_LE(v[ROOST_NL_STAT_BLOCKED], s.blocked);
+	EXPECT_LE(v[ROOST_NL_STAT_PREEMPTED], s.preempted);
+}
+
+static void *stand_by(void *arg)
+{
+	const struct dom *d = arg;
+	struct roost_standby s = { 0 };
+
+	check(call(d->fd, ROOST_IOC_STANDBY, &s) == 0);
+	return NULL;
+}
+
+/* Those of carriers, which are all different here. */
+TEST(of_carriers)
+{
+	uint64_t v[ROOST_NL_STAT_MAX + 1] = { 0 };
+	struct roost_domain_stat s;
+	pthread_t thread;
+	struct dom d;
+	struct wrk w;
+	struct nl nl;
+	int i;
+
+	want_carriers(true);
+	ASSERT_EQ(dom_make(&d, 4, 4), 0);
+	want_carriers(false);
+	if (!(d.params.features & ROOST_FEAT_STANDBY))
+		SKIP(return, LACKING);
+	ASSERT_EQ(wrk_make(&w, &d, 8, 8), 0);
+	d.control->queued = 1;
+	/* twice by sleeping, once by spinning */
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(attach(&w), 0);
+		ASSERT_EQ(pthread_create(&thread, NULL, stand_by, &d), 0);
+		while (stat_of(&d).taken == (unsigned int)i)
+			if (i < 2)
+				sleep_ns(MSEC);
+		ASSERT_EQ(pthread_join(thread, NULL), 0);
+	}
+	/* and then in vain, as often as it takes to be different */
+	ASSERT_EQ(attach(&w), 0);
+	while (stat_of(&d).starved < 5)
+		sleep_ns(MSEC);
+	ASSERT_EQ(detach(&w), 0);
+	ASSERT_EQ(nl_open(&nl), 0);
+	ASSERT_EQ(nl_command(&nl, ROOST_NL_CMD_STATS_GET, 0, id_of(&d),
+			     keep_stats, v), 0);
+	s = stat_of(&d);
+	EXPECT_EQ(s.taken, 3);
+	EXPECT_GE(s.spun, 1);
+	SAME(BLOCKED, blocked);
+	SAME(PREEMPTED, preempted);
+	SAME(TAKEN, taken);
+	SAME(STARVED, starved);
+	SAME(SPUN, spun);
+	EXPECT_NE(s.blocked, s.preempted);
 }
 
 /* The workers' counters are the domain's, taken apart. */
@@ -145,6 +210,11 @@ TEST(workers_add_up_to_the_domain)
 		case ROOST_NL_STAT_FILES:
 			/* not counted by worker */
 			EXPECT_EQ(sum[i], 0);
+			break;
+		case ROOST_NL_STAT_BLOCKED:
+		case ROOST_NL_STAT_PREEMPTED:
+			/* we go on being switched */
+			EXPECT_GE(sum[i], v[i]);
 			break;
 		default:
 			EXPECT_EQ(sum[i], v[i])

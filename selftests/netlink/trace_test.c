@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <sys/mount.h>
 
+#include "carrier_help.h"
 #include "stat_work.h"
 
 #define TRACING	"/sys/kernel/tracing"
@@ -188,9 +189,11 @@ TEST_F(trace, takeover)
 	void *ret;
 	uint32_t id;
 
+	want_carriers(true);
 	ASSERT_EQ(dom_make(&d, 4, 4), 0);
+	want_carriers(false);
 	if (!(d.params.features & ROOST_FEAT_STANDBY))
-		SKIP(return, "no ROOST_FEAT_STANDBY: module parameter carriers=0, or a kernel without CONFIG_PREEMPT_NOTIFIERS");
+		SKIP(return, LACKING);
 	id = id_of(&d);
 	ASSERT_EQ(wrk_make(&w, &d, 8, 8), 0);
 	ASSERT_EQ(attach(&w), 0);

@@ -5,6 +5,26 @@
 
 #include "roost_test.h"
 
+static inline void set_parameter(const char *name, unsigned int value)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/module/roost/parameters/%s", name);
+	f = fopen(path, "we");
+	check(f);
+	check(fprintf(f, "%u", value) > 0);
+	check(fclose(f) == 0);
+}
+
+/* For domains that are made from now on. */
+static inline void want_carriers(bool on)
+{
+	set_parameter("carriers", on);
+}
+
+#define LACKING	"no ROOST_FEAT_CARRIERS: a kernel without CONFIG_PREEMPT_NOTIFIERS"
+
 static inline bool bit_of(const __u64 *mask, const struct wrk *w)
 {
 	const uint8_t *byte = (const uint8_t *)mask + w->params.index / 8;

@@ -114,6 +114,7 @@ FIXTURE_SETUP(spin)
 	struct sigaction sa = { .sa_handler = nothing };
 
 	ASSERT_EQ(sigaction(SIGUSR1, &sa, NULL), 0);
+	want_carriers(true);
 	ASSERT_EQ(dom_make(&self->d, 16, 16), 0);
 	ASSERT_EQ(wrk_make(&self->w, &self->d, 8, 8), 0);
 	self->t = (struct spinner){ .d = &self->d, .w = &self->w, .cpu = -1 };
@@ -123,6 +124,7 @@ FIXTURE_TEARDOWN(spin)
 {
 	if (has_standby(&self->d))
 		set_parameter("spin_us", 10000);
+	want_carriers(false);
 	close(self->d.fd);
 }
 
@@ -318,9 +320,44 @@ struct rower {
 	struct wrk *w;
 	unsigned int rounds;
 	uint64_t seed;
-	unsigned int lost, parks;
+	uint64_t lease;
+	unsigned int parks, insides;
 	int wrong;
 };
+
+/* Who is inside the library with a worker. */
+static struct rower *insider[2];
+
+/* Only one is, and it has the worker all the time.  -EPERM if displaced. */
+static int be_inside(struct rower *r)
+{
+	struct rower **who = &insider[r->w->params.index];
+	unsigned int i;
+
+	if (!go_inside(r->w, r->lease))
+		return -EPERM;
+	r->wrong += !!__atomic_exchange_n(who, r, __ATOMIC_ACQUIRE);
+	for (i = random_next(&r->seed) % 1000; i; i--)
+		r->wrong += lease_of(r->w) != r->lease ||
+			    __atomic_load_n(who, __ATOMIC_RELAXED) != r;
+	r->wrong += __atomic_exchange_n(who, NULL, __ATOMIC_RELEASE) != r;
+	go_outside(r->w, r->lease);
+	r->insides++;
+	return 0;
+}
+
+/* Free for a moment, and nobody else attaches. */
+static int attach_again(struct rower *r)
+{
+	struct roost_attach a = { 0 };
+	int ret = detach(r->w);
+
+	if (ret)
+		return ret;
+	r->wrong += !!call(r->w->fd, ROOST_IOC_ATTACH, &a);
+	r->lease = a.lease;
+	return 0;
+}
 
 /* What a carrier may do at any time though it is outside the library. */
 static int do_something(struct rower *r)
@@ -329,7 +366,7 @@ static int do_something(struct rower *r)
 	uint32_t outcome;
 	int ret = 0;
 
-	switch (random_next(&r->seed) % 4) {
+	switch (random_next(&r->seed) % 5) {
 	case 0:
 		while (now_ns() < until)
 			;
@@ -338,10 +375,12 @@ static int do_something(struct rower *r)
 		sleep_ns(random_next(&r->seed) % 50000);
 		break;
 	case 2:
-		ret = detach(r->w);
-		/* free now, and others may take it */
-		if (!ret && attach(r->w))
-			ret = -EPERM;
+		ret = attach_again(r);
+		break;
+	case 3:
+		do {
+			ret = be_inside(r);
+		} while (!ret && now_ns() < until);
 		break;
 	default:
 		ret = park(r->d, r->w, until, &outcome);
@@ -363,15 +402,14 @@ static void *row(void *arg)
 		if (stand_by(r->d, &s))
 			break;
 		r->w = &all[s.worker];
+		r->lease = s.lease;
 		do {
 			ret = do_something(r);
-			/* the lease: never ours and taken at once */
 			if (ret && ret != -EPERM && ret != -ESTALE &&
 			    ret != -EINTR)
 				r->wrong++;
 			r->rounds -= !!r->rounds;
 		} while (r->rounds && ret != -EPERM && ret != -ESTALE);
-		r->lost += !!ret;
 		detach(r->w);
 		if (ret != -EPERM && ret != -ESTALE)
 			break;
@@ -402,7 +440,7 @@ TEST_SPIN(at_any_time)
 	struct rower r[ROWERS];
 	pthread_t id[ROWERS];
 	struct spinner t[2];
-	unsigned int i, parks = 0;
+	unsigned int i, parks = 0, insides = 0;
 	uint32_t outcome;
 
 	w[0] = self->w;
@@ -432,12 +470,13 @@ TEST_SPIN(at_any_time)
 		}
 		EXPECT_EQ(r[i].wrong, 0);
 		parks += r[i].parks;
+		insides += r[i].insides;
 	}
 	EXPECT_GT(stat_of(&self->d).spun, 1);
-	TH_LOG("%llu taken, %llu of them spun, %llu starved, %u parks",
+	TH_LOG("%llu taken, %llu of them spun, %llu starved, %u parks, %u inside",
 	       (unsigned long long)stat_of(&self->d).taken,
 	       (unsigned long long)stat_of(&self->d).spun,
-	       (unsigned long long)stat_of(&self->d).starved, parks);
+	       (unsigned long long)stat_of(&self->d).starved, parks, insides);
 	/* they are as good as new */
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(attach(&w[i]), 0);

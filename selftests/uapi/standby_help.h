@@ -6,8 +6,6 @@
 #include "carrier_help.h"
 #include "roost_test.h"
 
-#define LACKING	"no ROOST_FEAT_STANDBY: module parameter carriers=0, or a kernel without CONFIG_PREEMPT_NOTIFIERS"
-
 static inline bool has_standby(const struct dom *d)
 {
 	return d->params.features & ROOST_FEAT_STANDBY;
@@ -22,18 +20,6 @@ static inline int stand_by(const struct dom *d, struct roost_standby *s)
 static inline uint64_t lease_of(const struct wrk *w)
 {
 	return __atomic_load_n(&w->page->lease, __ATOMIC_ACQUIRE);
-}
-
-static inline void set_parameter(const char *name, unsigned int value)
-{
-	char path[128];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/module/roost/parameters/%s", name);
-	f = fopen(path, "we");
-	check(f);
-	check(fprintf(f, "%u", value) > 0);
-	check(fclose(f) == 0);
 }
 
 /* A thread that stands by for @w, and gives it up again. */

@@ -20,10 +20,14 @@ TEST(without_the_feature)
 	struct roost_standby s;
 	struct dom d;
 
+	want_carriers(false);
 	ASSERT_EQ(dom_make(&d, 4, 4), 0);
-	if (has_standby(&d))
-		SKIP(return, "this module has ROOST_FEAT_STANDBY");
+	EXPECT_FALSE(has_standby(&d));
 	EXPECT_EQ(stand_by(&d, &s), -EOPNOTSUPP);
+	/* it is that of the domain, not that of now */
+	want_carriers(true);
+	EXPECT_EQ(stand_by(&d, &s), -EOPNOTSUPP);
+	want_carriers(false);
 }
 
 /* A carrier that blocks in read(2) until it is told to go on. */
@@ -91,6 +95,7 @@ FIXTURE_SETUP(standby)
 	struct sigaction sa = { .sa_handler = nothing };
 
 	ASSERT_EQ(sigaction(SIGUSR1, &sa, NULL), 0);
+	want_carriers(true);
 	ASSERT_EQ(dom_make_io(&self->d, 16, 16), 0);
 	ASSERT_EQ(wrk_make(&self->w, &self->d, 8, 8), 0);
 }
@@ -99,6 +104,7 @@ FIXTURE_TEARDOWN(standby)
 {
 	if (has_standby(&self->d))
 		set_parameter("grace_us", 20);
+	want_carriers(false);
 	close(self->d.fd);
 }
 

@@ -57,9 +57,9 @@ TEST(without_the_feature)
 	struct dom d;
 	struct wrk w;
 
+	want_carriers(false);
 	ASSERT_EQ(dom_make(&d, 4, 4), 0);
-	if (has_carriers(&d))
-		SKIP(return, "this module has ROOST_FEAT_CARRIERS");
+	EXPECT_FALSE(has_carriers(&d));
 	ASSERT_EQ(wrk_make(&w, &d, 8, 8), 0);
 	ASSERT_EQ(attach(&w), 0);
 	EXPECT_EQ(differs(&d, &w, false, false), 0);
@@ -157,16 +157,16 @@ FIXTURE(carriers) {
 
 FIXTURE_SETUP(carriers)
 {
+	want_carriers(true);
 	ASSERT_EQ(dom_make(&self->d, 16, 16), 0);
 	ASSERT_EQ(wrk_make(&self->w, &self->d, 8, 8), 0);
 }
 
 FIXTURE_TEARDOWN(carriers)
 {
+	want_carriers(false);
 	close(self->d.fd);
 }
-
-#define LACKING	"no ROOST_FEAT_CARRIERS: module parameter carriers=0, or a kernel without CONFIG_PREEMPT_NOTIFIERS"
 
 /* A test of what not every module can do. */
 #define TEST_CARRIERS(name) \

@@ -101,6 +101,8 @@ static const char *state_of(struct nlattr **a)
 		return "closed";
 	if (a[ROOST_NL_A_PARKED])
 		return "parked";
+	if (a[ROOST_NL_A_BLOCKED])
+		return "blocked";
 	return a[ROOST_NL_A_TID] ? "running" : "free";
 }
 
@@ -166,11 +168,12 @@ static void print_worker(struct nlattr **a)
 		printf("%8u ", get_u32(a, ROOST_NL_A_TID));
 	else
 		printf("%8s ", "-");
-	printf("%6llu %10llu %10llu %10llu %8llu %8llu\n",
+	printf("%6llu %10llu %10llu %10llu %8llu %8llu %8llu\n",
 	       get_u64(a, ROOST_NL_A_LEASE), c.value[ROOST_NL_STAT_PARKS],
 	       c.value[ROOST_NL_STAT_WAKES], c.value[ROOST_NL_STAT_ENTERS],
 	       c.value[ROOST_NL_STAT_TIMERS_PENDING],
-	       c.value[ROOST_NL_STAT_OVERFLOW_PENDING]);
+	       c.value[ROOST_NL_STAT_OVERFLOW_PENDING],
+	       c.value[ROOST_NL_STAT_TAKEN]);
 }
 
 static void show_text(struct nlattr **domain, const struct answers *workers)
@@ -179,9 +182,9 @@ static void show_text(struct nlattr **domain, const struct answers *workers)
 	size_t i;
 
 	print_domain(domain);
-	printf("%8s %-8s %8s %6s %10s %10s %10s %8s %8s\n", "WORKER", "STATE",
-	       "TID", "LEASE", "PARKS", "WAKES", "ENTERS", "TIMERS",
-	       "OVERFLOW");
+	printf("%8s %-8s %8s %6s %10s %10s %10s %8s %8s %8s\n", "WORKER",
+	       "STATE", "TID", "LEASE", "PARKS", "WAKES", "ENTERS", "TIMERS",
+	       "OVERFLOW", "TAKEN");
 	for (i = 0; i < workers->n; i++) {
 		parse(workers->msgs[i], a);
 		print_worker(a);

@@ -39,6 +39,11 @@ const char *const stat_names[ROOST_NL_STAT_MAX + 1] = {
 	[ROOST_NL_STAT_IOS_DONE]	= "ios_done",
 	[ROOST_NL_STAT_IOS_PENDING]	= "ios_pending",
 	[ROOST_NL_STAT_FILES]		= "files",
+	[ROOST_NL_STAT_BLOCKED]		= "blocked",
+	[ROOST_NL_STAT_PREEMPTED]	= "preempted",
+	[ROOST_NL_STAT_TAKEN]		= "taken",
+	[ROOST_NL_STAT_STARVED]		= "starved",
+	[ROOST_NL_STAT_SPUN]		= "spun",
 };
 
 /* What is there now, as opposed to what has happened so far. */

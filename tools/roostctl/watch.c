@@ -33,6 +33,8 @@ static void print_event(const struct options *o, const char *name,
 			json_number("worker", get_u32(a, ROOST_NL_A_WORKER));
 		if (a[ROOST_NL_A_TID])
 			json_number("tid", get_u32(a, ROOST_NL_A_TID));
+		if (a[ROOST_NL_A_LEASE])
+			json_number("lease", get_u64(a, ROOST_NL_A_LEASE));
 		json_close('}');
 		return;
 	}
@@ -44,6 +46,8 @@ static void print_event(const struct options *o, const char *name,
 		printf(" worker %u", get_u32(a, ROOST_NL_A_WORKER));
 	if (a[ROOST_NL_A_TID])
 		printf(" tid %u", get_u32(a, ROOST_NL_A_TID));
+	if (a[ROOST_NL_A_LEASE])
+		printf(" lease %llu", get_u64(a, ROOST_NL_A_LEASE));
 	printf("\n");
 	fflush(stdout);
 }
@@ -71,6 +75,10 @@ static const char *name_of(int cmd)
 		return "attached";
 	case ROOST_NL_CMD_WORKER_DETACHED:
 		return "detached";
+	case ROOST_NL_CMD_WORKER_TAKEN:
+		return "taken";
+	case ROOST_NL_CMD_WORKER_STARVED:
+		return "starved";
 	default:
 		/* from a newer module */
 		return "unknown";

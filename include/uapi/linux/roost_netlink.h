@@ -19,7 +19,7 @@
  *			owner is there and in sight; DEAD if it has gone
  *	one worker:	DOMAIN, WORKER, SQ_ENTRIES, CQ_ENTRIES, LEASE, STATS (what
  *			is counted by worker); TID if it has a carrier in sight;
- *			PARKED, CLOSED
+ *			PARKED, BLOCKED, CLOSED
  *
  * Who asks, and who has opened the socket, must each have the domain owner's
  * effective uid, in the same user namespace, or CAP_SYS_ADMIN over that
@@ -36,6 +36,12 @@
  *	DOMAIN_ENDED	DOMAIN, UID, PID
  *	WORKER_ATTACHED	DOMAIN, UID, PID, WORKER, TID
  *	WORKER_DETACHED	DOMAIN, UID, PID, WORKER, TID
+ *	WORKER_TAKEN	DOMAIN, UID, PID, WORKER, TID, LEASE
+ *	WORKER_STARVED	DOMAIN, UID, PID, WORKER, TID, LEASE
+ *
+ * The last but one comes from the standby that has taken the worker, as soon as
+ * it runs; the last comes a little late, and once for all that happened to the
+ * worker meanwhile.
  *
  * They reach each network namespace whose user namespace is that of the
  * domain's owner or an ancestor of it.  UID is as that user namespace sees it;
@@ -60,6 +66,8 @@ enum roost_nl_cmd {
 	ROOST_NL_CMD_DOMAIN_ENDED	= 17,
 	ROOST_NL_CMD_WORKER_ATTACHED	= 18,
 	ROOST_NL_CMD_WORKER_DETACHED	= 19,
+	ROOST_NL_CMD_WORKER_TAKEN	= 22,
+	ROOST_NL_CMD_WORKER_STARVED	= 23,
 };
 
 /**
@@ -86,7 +94,8 @@ enum roost_nl_cmd {
  * @ROOST_NL_A_WORKERS: u32, workers whose descriptor is open
  * @ROOST_NL_A_NR_PARKED: u32, workers that are asleep
  * @ROOST_NL_A_TID: u32, the carrier, numbered as @ROOST_NL_A_PID
- * @ROOST_NL_A_LEASE: u64, number of the newest lease
+ * @ROOST_NL_A_LEASE: u64, number of the newest lease; of events: of the lease that
+ *	they are about
  * @ROOST_NL_A_PARKED: flag: the carrier is asleep
  * @ROOST_NL_A_CLOSED: flag: the worker's descriptor is closed
  * @ROOST_NL_A_SQ_ENTRIES: u32
@@ -94,6 +103,7 @@ enum roost_nl_cmd {
  * @ROOST_NL_A_STATS: nest of enum roost_nl_stat
  * @ROOST_NL_A_LIMIT: nest of enum roost_nl_limit, repeated
  * @ROOST_NL_A_WOKEN: u32, workers that were woken or left a permit by this call
+ * @ROOST_NL_A_BLOCKED: flag: the carrier is blocked (ROOST_FEAT_CARRIERS)
  */
 enum roost_nl_attr {
 	ROOST_NL_A_PAD		= 0,
@@ -121,9 +131,10 @@ enum roost_nl_attr {
 	ROOST_NL_A_STATS	= 22,
 	ROOST_NL_A_LIMIT	= 23,
 	ROOST_NL_A_WOKEN	= 24,
+	ROOST_NL_A_BLOCKED	= 25,
 };
 
-#define ROOST_NL_A_MAX		ROOST_NL_A_WOKEN
+#define ROOST_NL_A_MAX		ROOST_NL_A_BLOCKED
 
 /*
  * Counters, each a u64, named like the fields of struct roost_domain_stat,
@@ -160,9 +171,14 @@ enum roost_nl_stat {
 	ROOST_NL_STAT_IOS_DONE		= 27,
 	ROOST_NL_STAT_IOS_PENDING	= 28,	/* domain */
 	ROOST_NL_STAT_FILES		= 29,	/* domain */
+	ROOST_NL_STAT_BLOCKED		= 30,
+	ROOST_NL_STAT_PREEMPTED		= 31,
+	ROOST_NL_STAT_TAKEN		= 32,
+	ROOST_NL_STAT_STARVED		= 33,
+	ROOST_NL_STAT_SPUN		= 34,
 };
 
-#define ROOST_NL_STAT_MAX	ROOST_NL_STAT_FILES
+#define ROOST_NL_STAT_MAX	ROOST_NL_STAT_SPUN
 
 /**
  * enum roost_nl_limit - a module parameter
