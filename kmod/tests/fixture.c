@@ -13,6 +13,7 @@
 #include <linux/mmu_context.h>
 #include <linux/module.h>
 #include <linux/random.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/task.h>
 #include <linux/string.h>
@@ -36,6 +37,8 @@ MODULE_PARM_DESC(seed, "where random numbers begin, instead of anywhere");
 
 static void exit_code(void)
 {
+	/* of carriers that tests have made */
+	rcu_barrier();
 	roost_io_exit();
 	roost_file_exit();
 	roost_poll_exit();
