@@ -53,7 +53,7 @@ module_param(spin_us, uint, 0644);
 MODULE_PARM_DESC(spin_us, "how long a carrier may run one actor while work waits (0: for ever)");
 
 #define MAX_GRACE_US	1000000U
-#define MIN_SPIN_US	100U
+#define MIN_SPIN_US	1000U
 #define MAX_SPIN_US	10000000U
 
 /* 0: nobody is displaced for it. */
@@ -380,7 +380,8 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 	/* If it was set meanwhile, the timer is queued. */
 	if (!again || !period || xchg(&domain->ticking, 1))
 		return HRTIMER_NORESTART;
-	hrtimer_set_expires(timer, ktime_add(now, period));
+	/* From now, so that ticks do not eat the CPU, however long they take. */
+	hrtimer_set_expires(timer, ktime_add(ktime_get(), period));
 	return HRTIMER_RESTART;
 }
 

@@ -132,7 +132,7 @@ FIXTURE_TEARDOWN(spin)
 #define TEST_SPIN(name) \
 	static void name(struct __test_metadata *_metadata, \
 			 FIXTURE_DATA(spin) *self); \
-	TEST_F(spin, name) \
+	TEST_F_TIMEOUT(spin, name, 300) \
 	{ \
 		if (!has_standby(&self->d)) \
 			SKIP(return, LACKING); \
@@ -445,13 +445,13 @@ TEST_SPIN(at_any_time)
 
 	w[0] = self->w;
 	ASSERT_EQ(wrk_make(&w[1], &self->d, 8, 8), 0);
-	set_parameter("spin_us", 100);
+	set_parameter("spin_us", 1000);
 	set_queued(&self->d, 1);
 	for (i = 0; i < 2; i++) {
 		t[i] = (struct spinner){ .d = &self->d, .w = &w[i], .cpu = -1 };
 		spinner_start(&t[i]);
 	}
-	start_rowers(r, id, &self->d, w, 2000);
+	start_rowers(r, id, &self->d, w, 1000);
 	/* the first ones to lose theirs; then they are in nobody's way */
 	for (i = 0; i < 2; i++) {
 		while (now_ns() < limit && lease_of(&w[i]) == t[i].lease)
@@ -513,7 +513,7 @@ TEST_SPIN(killed)
 	pid_t pid;
 	char byte;
 
-	set_parameter("spin_us", 100);
+	set_parameter("spin_us", 1000);
 	ASSERT_EQ(pipe(p), 0);
 	for (i = 0; i < 30; i++) {
 		pid = fork();

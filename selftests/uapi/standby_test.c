@@ -112,7 +112,7 @@ FIXTURE_TEARDOWN(standby)
 #define TEST_STANDBY(name) \
 	static void name(struct __test_metadata *_metadata, \
 			 FIXTURE_DATA(standby) *self); \
-	TEST_F(standby, name) \
+	TEST_F_TIMEOUT(standby, name, 300) \
 	{ \
 		if (!has_standby(&self->d)) \
 			SKIP(return, LACKING); \
