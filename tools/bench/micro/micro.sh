@@ -4,23 +4,25 @@
 # The microbenchmarks, in a VM that counts instructions; then very many sleepers, in
 # one that keeps time.
 #
-#   tools/bench/micro/micro.sh [--kernel K] [--runs N] [--no-sleepers]
+#   tools/bench/micro/micro.sh [--kernel K] [--runs N] [--no-sleepers] [--carriers]
 #
 # Prints one table: median, least and most of N runs (5), and the ratio to what each
 # is held against. The same stands in build/micro/micro-K.tsv and .json.
+# --carriers: with the module's parameter carriers=1; the files are micro-K-carriers.
 # BENCH_SLEEPERS (100000): how many; their guest has 7 GB of memory.
 
 set -u
 # shellcheck source=tools/common.sh
 . "$(dirname "$0")/../../common.sh"
 
-kernel=6.12 runs=5 sleepers=${BENCH_SLEEPERS:-100000}
+kernel=6.12 runs=5 sleepers=${BENCH_SLEEPERS:-100000} carriers=0
 while [ $# -gt 0 ]; do
 	case $1 in
 	--kernel)	kernel=${2:?}; shift ;;
 	--runs)		runs=${2:?}; shift ;;
 	--no-sleepers)	sleepers=0 ;;
-	*)		die "usage: micro.sh [--kernel K] [--runs N] [--no-sleepers]" ;;
+	--carriers)	carriers=1 ;;
+	*)		die "usage: micro.sh [--kernel K] [--runs N] [--no-sleepers] [--carriers]" ;;
 	esac
 	shift
 done
@@ -30,6 +32,7 @@ done
 cd "$ROOST_TOP" || exit 125
 out=build/micro/$kernel
 name=build/micro/micro-$kernel
+[ $carriers = 0 ] || name+=-carriers
 rm -rf "$out" "$name".*
 mkdir -p "$out"
 tools/setup.sh bench || exit 125
@@ -43,6 +46,7 @@ in_vm()
 	shift
 	say "$program"
 	tools/vm/run.sh --kernel "$kernel" --out "$out" --log "$out/log" \
+		--module-args carriers=$carriers \
 		--file "tools/bench/micro/$program" --env BENCH_RUNS="$runs" \
 		"$@" -- sh -c "$prepare ./$program > /out/$program.tsv" >&2 ||
 		die "$program failed; see $out/log"
