@@ -47,6 +47,7 @@
 #include "domain.h"
 #include "park.h"
 #include "sleep.h"
+#include "takeover.h"
 #include "trace.h"
 #include "worker.h"
 
@@ -217,8 +218,8 @@ static int wake_all(struct roost_domain *domain)
  * @flags:	ROOST_WAKE_* bits
  * @index:	for ROOST_WAKE_INDEX
  *
- * Context: task.  Return: how many workers were woken or given a permit;
- * -EINVAL; -ESRCH.
+ * Context: task.  Return: how many workers were woken or given a permit, or how many
+ * standbys; -EINVAL; -ESRCH.
  */
 int roost_wake(struct roost_domain *domain, u32 flags, u32 index)
 {
@@ -233,6 +234,8 @@ int roost_wake(struct roost_domain *domain, u32 flags, u32 index)
 		return roost_wake_index(domain, index, sync);
 	case ROOST_WAKE_ALL:
 		return sync ? -EINVAL : wake_all(domain);
+	case ROOST_WAKE_STANDBYS:
+		return sync ? -EINVAL : roost_takeover_dismiss(domain);
 	default:
 		return -EINVAL;
 	}

@@ -465,7 +465,7 @@ static void first_standby(struct roost_domain *domain)
 	}
 }
 
-/* As a listed standby, sleep until given a worker (true) or for a signal. */
+/* As a listed standby, sleep until given a worker (true), dismissed, or for a signal. */
 static bool stand_by(struct roost_domain *domain, struct roost_carrier *standby)
 {
 	first_standby(domain);
@@ -478,7 +478,8 @@ static bool stand_by(struct roost_domain *domain, struct roost_carrier *standby)
 	for (;;) {
 		/* Before the look; whoever gives us a worker wakes us after it. */
 		set_current_state(TASK_INTERRUPTIBLE);
-		if (is_given(domain, standby) || signal_pending(current))
+		if (is_given(domain, standby) || signal_pending(current) ||
+		    READ_ONCE(domain->dismissed))
 			break;
 		schedule();
 	}
@@ -493,7 +494,8 @@ static bool stand_by(struct roost_domain *domain, struct roost_carrier *standby)
  * @index:	set to the worker's index
  * @lease:	set to the lease's number
  *
- * Context: task, sleeps.  Return: 0; -EOPNOTSUPP; -ENOMEM; -EINTR.
+ * Context: task, sleeps.  Return: 0; -EOPNOTSUPP; -ENOMEM; -EINTR; -ECANCELED after
+ * roost_takeover_dismiss().
  */
 int roost_takeover_stand_by(struct roost_domain *domain, u32 *index, u64 *lease)
 {
@@ -515,7 +517,29 @@ int roost_takeover_stand_by(struct roost_domain *domain, u32 *index, u64 *lease)
 	}
 	roost_carrier_unhook(standby);
 	roost_carrier_put(standby);
-	return -EINTR;
+	return READ_ONCE(domain->dismissed) ? -ECANCELED : -EINTR;
+}
+
+/**
+ * roost_takeover_dismiss() - nobody stands by any more
+ * @domain:	whose; also who calls later is sent away
+ *
+ * Context: task.  Return: how many did.
+ */
+int roost_takeover_dismiss(struct roost_domain *domain)
+{
+	struct roost_carrier *standby;
+	int n = 0;
+
+	/* Before the wake-ups; who is listed later looks at it after that. */
+	WRITE_ONCE(domain->dismissed, 1);
+	raw_spin_lock_irq(&domain->standby_lock);
+	list_for_each_entry(standby, &domain->standbys, node) {
+		wake_up_process(standby->task);
+		n++;
+	}
+	raw_spin_unlock_irq(&domain->standby_lock);
+	return n;
 }
 
 /**

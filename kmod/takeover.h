@@ -9,6 +9,7 @@ struct roost_carrier;
 struct roost_domain;
 
 int roost_takeover_stand_by(struct roost_domain *domain, u32 *index, u64 *lease);
+int roost_takeover_dismiss(struct roost_domain *domain);
 void roost_takeover_begin(struct roost_domain *domain);
 void roost_takeover_end(struct roost_domain *domain);
 

@@ -139,6 +139,31 @@ TEST_STANDBY(rejections)
 	EXPECT_EQ(detach(&self->w), 0);
 }
 
+/* All of them, also who comes later; their signals may all be blocked. */
+TEST_STANDBY(dismissed)
+{
+	struct roost_standby s;
+	struct spare other;
+	int n;
+
+	spare_start(&self->s, &self->d, &self->w);
+	spare_start(&other, &self->d, &self->w);
+	n = wake(&self->d, ROOST_WAKE_STANDBYS, 0);
+	EXPECT_GE(n, 0);
+	EXPECT_LE(n, 2);
+	EXPECT_TRUE(spare_returns(&self->s));
+	EXPECT_TRUE(spare_returns(&other));
+	EXPECT_EQ(pthread_join(self->s.id, NULL), 0);
+	EXPECT_EQ(pthread_join(other.id, NULL), 0);
+	EXPECT_EQ(self->s.ret, -ECANCELED);
+	EXPECT_EQ(other.ret, -ECANCELED);
+	EXPECT_EQ(stand_by(&self->d, &s), -ECANCELED);
+	EXPECT_EQ(wake(&self->d, ROOST_WAKE_STANDBYS, 0), 0);
+	/* nobody was given anything */
+	EXPECT_EQ(attach(&self->w), 0);
+	EXPECT_EQ(detach(&self->w), 0);
+}
+
 TEST_STANDBY(takes_a_blocked_worker)
 {
 	unsigned int i;

@@ -146,7 +146,8 @@ struct roost_worker_params {
 
 /**
  * struct roost_wake - wake workers (ROOST_IOC_WAKE on the domain fd)
- * @flags:	one of ROOST_WAKE_ONE, _INDEX, _ALL, perhaps with _SYNC
+ * @flags:	one of ROOST_WAKE_ONE, _INDEX, _ALL, perhaps with _SYNC; or
+ *		ROOST_WAKE_STANDBYS
  * @index:	the worker, for ROOST_WAKE_INDEX; zero otherwise
  * @reserved:	zero
  *
@@ -155,6 +156,7 @@ struct roost_worker_params {
  * once, and a second wake before that adds nothing and counts as none.
  * ROOST_WAKE_ONE wakes the parked worker with the highest index, and none if
  * nobody is parked.  ROOST_WAKE_INDEX of a worker without a carrier is -ESRCH.
+ * ROOST_WAKE_STANDBYS returns how many threads stood by.
  */
 struct roost_wake {
 	__u32	flags;
@@ -167,6 +169,8 @@ struct roost_wake {
 #define ROOST_WAKE_ALL		(1U << 2)
 /* The caller is about to sleep: hand it the CPU.  Not with ROOST_WAKE_ALL. */
 #define ROOST_WAKE_SYNC		(1U << 3)
+/* Alone: each ROOST_IOC_STANDBY returns, those that are called later as well. */
+#define ROOST_WAKE_STANDBYS	(1U << 4)
 
 /**
  * struct roost_attach - lease a worker (ROOST_IOC_ATTACH on the worker fd)
@@ -207,7 +211,8 @@ struct roost_attach {
  * standby.
  *
  * -EBUSY if the caller carries a worker of this domain, -EOPNOTSUPP without
- * ROOST_FEAT_STANDBY, -EINTR for a signal: then it has no lease.
+ * ROOST_FEAT_STANDBY, -EINTR for a signal, -ECANCELED after ROOST_WAKE_STANDBYS: then
+ * it has no lease.
  */
 struct roost_standby {
 	__u32	flags;
