@@ -37,7 +37,10 @@ static void actor_main(void *arg)
 
 	ctx_entered(&s->ctx);
 	s->fn = NULL;
+	carrier_resumed(carrier_self());
+	library_leave();
 	fn(s->arg);
+	library_enter();
 	worker_exit_actor();
 }
 
@@ -141,6 +144,12 @@ static bool tell_joiner(struct runtime *rt, struct slot *s,
 	return true;
 }
 
+static void run_is_over(struct runtime *rt)
+{
+	worker_wake_all(rt);
+	threads_dismiss(rt);
+}
+
 void actor_bury(struct worker *w, struct slot *s)
 {
 	struct runtime *rt = w->rt;
@@ -175,7 +184,7 @@ void actor_bury(struct worker *w, struct slot *s)
 	inject_delay();
 	/* Last of all: who sees 0 may end the run (S0-77, S0-78). */
 	if (atomic_fetch_sub_explicit(&rt->live, 1, memory_order_acq_rel) == 1)
-		worker_wake_all(rt);
+		run_is_over(rt);
 }
 
 /* Lock held. */
@@ -230,17 +239,12 @@ static int joined(struct runtime *rt, struct slot *s, roost_pid pid,
 	return err;
 }
 
-int roost_join(roost_pid pid, uint64_t deadline)
+static int wait_for_end(struct runtime *rt, roost_pid pid, uint64_t deadline)
 {
-	struct slot *self = worker_actor();
 	struct joiner j = { .ended = false };
-	struct runtime *rt;
 	struct slot *s;
 	int err;
 
-	if (!self)
-		return -EPERM;
-	rt = runtime_self();
 	if (pid == roost_self())
 		return -EDEADLK;
 	s = runtime_slot(rt, pid);
@@ -256,17 +260,21 @@ int roost_join(roost_pid pid, uint64_t deadline)
 	return joined(rt, s, pid, &j, err);
 }
 
-int roost_detach(roost_pid pid)
+int roost_join(roost_pid pid, uint64_t deadline)
 {
-	struct slot *s;
-	struct runtime *rt;
+	struct carrier *c = library_enter();
+
+	if (!c)
+		return -EPERM;
+	return (int)library_return(wait_for_end(c->rt, pid, deadline));
+}
+
+static int detach(struct runtime *rt, roost_pid pid)
+{
+	struct slot *s = runtime_slot(rt, pid);
 	bool unused = false;
 	int err = -ESRCH;
 
-	if (!worker_actor())
-		return -EPERM;
-	rt = runtime_self();
-	s = runtime_slot(rt, pid);
 	if (!s)
 		return -ESRCH;
 	spin_lock(&s->lock);
@@ -280,23 +288,29 @@ int roost_detach(roost_pid pid)
 	return err;
 }
 
-int roost_spawn(roost_fn fn, void *arg, roost_pid *pid)
+int roost_detach(roost_pid pid)
 {
-	if (!worker_actor())
+	struct carrier *c = library_enter();
+
+	if (!c)
 		return -EPERM;
-	return actor_spawn(runtime_self(), fn, arg, pid);
+	return (int)library_return(detach(c->rt, pid));
 }
 
-int roost_stop(roost_pid pid)
+int roost_spawn(roost_fn fn, void *arg, roost_pid *pid)
 {
-	enum slot_effect effect;
-	struct runtime *rt;
-	struct slot *s;
+	struct carrier *c = library_enter();
 
-	if (!worker_actor())
+	if (!c)
 		return -EPERM;
-	rt = runtime_self();
-	s = runtime_slot(rt, pid);
+	return (int)library_return(actor_spawn(c->rt, fn, arg, pid));
+}
+
+static int stop(struct runtime *rt, roost_pid pid)
+{
+	struct slot *s = runtime_slot(rt, pid);
+	enum slot_effect effect;
+
 	if (!s)
 		return -ESRCH;
 	effect = slot_stop(s, pid_generation(pid));
@@ -305,6 +319,16 @@ int roost_stop(roost_pid pid)
 	return effect == SLOT_NO_EFFECT ? -ESRCH : 0;
 }
 
+int roost_stop(roost_pid pid)
+{
+	struct carrier *c = library_enter();
+
+	if (!c)
+		return -EPERM;
+	return (int)library_return(stop(c->rt, pid));
+}
+
+/* This and the next do not enter: see carrier.h. */
 int roost_stopped(void)
 {
 	struct slot *s = worker_actor();
@@ -321,15 +345,22 @@ roost_pid roost_self(void)
 	return runtime_pid(runtime_self(), s, slot_word_generation(slot_load(s)));
 }
 
+void actor_yield(void)
+{
+	worker_suspend(INTENT_YIELD);
+}
+
 void roost_yield(void)
 {
-	if (worker_actor())
-		worker_suspend(INTENT_YIELD);
+	struct carrier *c = library_enter();
+
+	if (c)
+		library_leave_on(worker_suspend_on(c, INTENT_YIELD));
 }
 
 void roost_exit(void)
 {
-	if (!worker_actor())
+	if (!library_enter())
 		log_fatal("roost_exit() was called outside of an actor");
 	worker_exit_actor();
 }

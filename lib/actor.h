@@ -21,6 +21,9 @@ static inline bool actor_stillborn(const struct slot *s)
 	return unlikely(slot_load(s) & SLOT_STOP) && s->fn;
 }
 
+/** actor_yield() - roost_yield(), of an actor in the library */
+void actor_yield(void);
+
 /** actor_bury() - scheduler context: @s has left its stack for good */
 void actor_bury(struct worker *w, struct slot *s);
 

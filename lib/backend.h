@@ -24,6 +24,7 @@
 
 #include <linux/roost.h>
 
+struct carrier;
 struct fd;
 struct roost_stats;
 struct runtime;
@@ -78,8 +79,12 @@ struct io_op {
  * @end:	after all workers have gone
  * @worker_init: make what a worker needs; roost_run()'s thread
  * @worker_fini: undo it
- * @worker_enter: the worker's own thread, first of all (takes the lease)
- * @worker_leave: the same thread, last of all
+ * @worker_enter: the calling thread, @c, takes the lease of @c->worker, first of all
+ * @worker_leave: its carrier gives up the lease, last of all
+ * @stand_by:	wait until the calling thread, @c, is given the worker of who is stuck;
+ *		sets @c->worker.  -ECANCELED after @dismiss; -EINTR: once more.  With
+ *		@dismiss, NULL unless rt->takeover is set
+ * @dismiss:	nobody stands by any more, from now on.  Any thread
  * @busy:	may be NULL: @w has an actor to resume now, so it cannot watch over
  *		what it watched over while idle
  * @collect:	take expiries and file events that can be seen now and hand them
@@ -123,8 +128,10 @@ struct backend {
 	void (*end)(struct runtime *rt);
 	int (*worker_init)(struct worker *w);
 	void (*worker_fini)(struct worker *w);
-	int (*worker_enter)(struct worker *w);
+	int (*worker_enter)(struct carrier *c);
 	void (*worker_leave)(struct worker *w);
+	int (*stand_by)(struct carrier *c);
+	void (*dismiss)(struct runtime *rt);
 	void (*busy)(struct worker *w);
 	unsigned int (*collect)(struct worker *w, bool idle);
 	void (*settle)(struct worker *w);

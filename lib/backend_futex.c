@@ -156,9 +156,9 @@ static void futex_worker_fini(struct worker *w)
 	w->backend = NULL;
 }
 
-static int futex_worker_enter(struct worker *w)
+static int futex_worker_enter(struct carrier *c)
 {
-	(void)w;
+	(void)c;
 	return 0;
 }
 

@@ -90,6 +90,8 @@ static int create_domain(struct runtime *rt, int dev,
 		rt->ring_ios = p.nr_ios;
 		rt->ring_files = p.nr_files;
 	}
+	rt->takeover = !err && d->features & ROOST_FEAT_STANDBY &&
+		       c->standbys != ROOST_NO_STANDBYS;
 	return err;
 }
 
@@ -188,15 +190,63 @@ static void kernel_worker_fini(struct worker *w)
 	free(r);
 }
 
-static int kernel_worker_enter(struct worker *w)
+_Static_assert(offsetof(struct roost_worker_page, resumes) ==
+	       offsetof(struct roost_worker_page, in_library) +
+	       CARRIER_RESUMES * sizeof(uint32_t), "as in carrier.h");
+
+/* The calling thread has got that lease of @w. */
+static bool carry(struct carrier *c, struct worker *w, uint64_t lease)
 {
-	return kapi_attach(&ring_of(w)->k);
+	_Atomic uint32_t *word =
+		(_Atomic uint32_t *)&ring_of(w)->k.page->in_library;
+
+	c->worker = w;
+	return carrier_share(c, word, roost_outside(lease), roost_inside(lease));
+}
+
+static int kernel_worker_enter(struct carrier *c)
+{
+	struct worker *w = c->worker;
+	uint64_t lease;
+	int err = kapi_attach(&ring_of(w)->k, &lease);
+
+	/* Nobody stands by before all workers have a carrier. */
+	if (!err && w->rt->takeover && !carry(c, w, lease))
+		err = -ESTALE;
+	return err;
 }
 
 static void kernel_worker_leave(struct worker *w)
 {
 	kring_flush(w);
 	kapi_detach(&ring_of(w)->k);
+}
+
+static int kernel_stand_by(struct carrier *c)
+{
+	struct runtime *rt = c->rt;
+	unsigned int index;
+	uint64_t lease;
+	int err;
+
+	err = kapi_standby(&kernel_of(rt)->domain, &index, &lease);
+	if (err)
+		return err;
+	if (index >= rt->nr_workers)
+		log_fatal("was given worker %u of %u", index, rt->nr_workers);
+	if (!carry(c, &rt->workers[index], lease)) {
+		/* Displaced before it was inside: nothing was begun. */
+		c->worker = NULL;
+		carrier_unshare(c);
+		return -EINTR;
+	}
+	kring_look_soon(c->worker);
+	return 0;
+}
+
+static void kernel_dismiss(struct runtime *rt)
+{
+	kapi_wake(&kernel_of(rt)->domain, ROOST_WAKE_STANDBYS, 0);
 }
 
 /* The kernel has cleared the own bit; but a call may have failed before. */
@@ -262,6 +312,8 @@ static void kernel_stats(struct runtime *rt, struct roost_stats *stats)
 		return;
 	stats->wakes_sent = stats->wakes_received + stat.wakes;
 	stats->wakes_received += stat.wakes_received;
+	stats->takeovers = stat.taken;
+	stats->starved = stat.starved;
 }
 
 const struct backend backend_kernel = {
@@ -272,6 +324,8 @@ const struct backend backend_kernel = {
 	.worker_fini = kernel_worker_fini,
 	.worker_enter = kernel_worker_enter,
 	.worker_leave = kernel_worker_leave,
+	.stand_by = kernel_stand_by,
+	.dismiss = kernel_dismiss,
 	.collect = kernel_collect,
 	.settle = kring_settle,
 	.park = kernel_park,

@@ -165,7 +165,10 @@ static unsigned int handle(struct worker *w, const struct roost_cqe *cqe,
 		else
 			done += handle_other(w, &cqe[i], &now);
 	}
-	runq_push_batch(w->rt->runq, &ready);
+	if (ready.count) {
+		runq_push_batch(w->rt->runq, &ready);
+		runtime_tell_queued(w->rt);
+	}
 	return done;
 }
 

@@ -189,17 +189,17 @@ noinline ssize_t kernel_io_result(struct slot *s, const struct ticket *ticket,
 }
 
 /* A deadline needs a wait that is open: it may come before the actor is parked. */
-static noinline void wait_timed(struct worker *w, struct slot *s,
-				uint64_t deadline)
+static noinline void wait_timed(struct carrier *c, uint64_t deadline)
 {
-	slot_wait_begin(s, false);
-	worker_hand(w);
-	wait_park_io(w, deadline);
+	slot_wait_begin(c->current, false);
+	worker_hand(c->worker);
+	wait_park_io(c, deadline);
 }
 
 ssize_t kernel_io(struct worker *w, struct io_op *op)
 {
-	struct slot *s = w->current;
+	struct carrier *c = carrier_self();
+	struct slot *s = c->current;
 	struct ticket ticket;
 
 	op->sending = true;
@@ -207,9 +207,9 @@ ssize_t kernel_io(struct worker *w, struct io_op *op)
 	if (unlikely(!kernel_io_stage(w, s, op, &ticket)))
 		return -ENOSYS;
 	if (op->deadline > ROOST_MAX_DEADLINE)
-		worker_park_and_hand(w, s);
+		worker_park_and_hand(c, w, s);
 	else
-		wait_timed(w, s, op->deadline);
+		wait_timed(c, op->deadline);
 	return kernel_io_result(s, &ticket, op);
 }
 

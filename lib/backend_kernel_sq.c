@@ -85,7 +85,7 @@ int kring_enter(struct worker *w, uint32_t flags, uint32_t event,
 	*outcome = e.outcome;
 	forget_handed_over(r);
 	/* The scheduler looks at the ring itself, and soon. */
-	if (w->current)
+	if (worker_actor())
 		kring_announce(w);
 	else
 		w->spare = 0;

@@ -23,6 +23,8 @@
 #define MAX_FDS			1048576U
 #define MIN_TICK		(1ULL << ROOST_MIN_TICK_SHIFT)
 #define MAX_TICK		(1ULL << ROOST_MAX_TICK_SHIFT)
+#define DEFAULT_STANDBYS	64U
+#define MAX_STANDBYS		65536U
 /* The largest slot index is the half of ROOST_PID_NONE. */
 #define MAX_ACTORS		(~0U - 1)
 
@@ -116,6 +118,8 @@ static void put_defaults(struct roost_config *c)
 		c->max_fds = default_fds();
 	if (!c->tick_ns)
 		c->tick_ns = 1ULL << ROOST_DEFAULT_TICK_SHIFT;
+	if (!c->standbys)
+		c->standbys = DEFAULT_STANDBYS;
 }
 
 int config_resolve(const struct roost_config *in, struct roost_config *out)
@@ -139,6 +143,8 @@ int config_resolve(const struct roost_config *in, struct roost_config *out)
 		err = check("tick_ns", out->tick_ns, MIN_TICK, MAX_TICK);
 	if (!err)
 		err = check("slack_ns", out->slack_ns, 0, ROOST_MAX_SLACK_NS);
+	if (!err && out->standbys != ROOST_NO_STANDBYS)
+		err = check("standbys", out->standbys, 1, MAX_STANDBYS);
 	if (!err)
 		err = check("backend", (unsigned int)out->backend,
 			    ROOST_BACKEND_AUTO, ROOST_BACKEND_FUTEX);

@@ -79,14 +79,14 @@ void ctx_make(struct ctx *c, void *low, size_t size, void (*entry)(void *),
 /* Not inlined: callers must not keep anything of their thread across it. */
 noinline void ctx_switch(struct ctx *from, struct ctx *to)
 {
-	ctx_switch_here(from, to);
+	ctx_switch_here(from, to, NULL);
 }
 
 noinline void ctx_leave(struct ctx *from, struct ctx *to)
 {
 	from->modes = ctx_modes_save();
 	ctx_before_switch(from, to, true);
-	ctx_jump(&from->words, &to->words);
+	ctx_jump(&from->words, &to->words, NULL);
 	__builtin_unreachable();
 }
 

@@ -92,40 +92,49 @@ static inline void ctx_after_switch(struct ctx *self)
  * its thread over them; worker_self() and errno_cell.h see to that.
  */
 
-/** ctx_to_thread() - from an actor to the scheduler */
-static inline __attribute__((always_inline)) void
+/*
+ * ctx_to_thread() - from an actor to the scheduler
+ *
+ * Return: what was told by who has switched back, perhaps on another thread.
+ */
+static inline __attribute__((always_inline)) void *
 ctx_to_thread(struct ctx *actor, struct ctx *thread)
 {
+	void *told;
+
 	actor->modes = ctx_modes_save();
 	ctx_before_switch(actor, thread, false);
-	ctx_jump(&actor->words, &thread->words);
+	told = ctx_jump(&actor->words, &thread->words, NULL);
 	ctx_after_switch(actor);
+	return told;
 }
 
 /*
  * ctx_to_actor() - from the scheduler to an actor, until one comes back
  * @loaded:	the thread's modes now; afterwards those of who has come back
+ * @tell:	for the actor, if it is not new
  */
 static inline __attribute__((always_inline)) void
-ctx_to_actor(struct ctx *thread, struct ctx *actor, ctx_modes loaded)
+ctx_to_actor(struct ctx *thread, struct ctx *actor, ctx_modes loaded, void *tell)
 {
 	if (unlikely(ctx_modes_differ(loaded, actor->modes)))
 		ctx_modes_load(actor->modes);
 	ctx_before_switch(thread, actor, false);
-	ctx_jump(&thread->words, &actor->words);
+	ctx_jump(&thread->words, &actor->words, tell);
 	ctx_after_switch(thread);
 }
 
-/** ctx_switch_here() - ctx_switch(), inlined like them */
-static inline __attribute__((always_inline)) void
-ctx_switch_here(struct ctx *from, struct ctx *to)
+/** ctx_switch_here() - ctx_switch(), inlined like them; told as they are */
+static inline __attribute__((always_inline)) void *
+ctx_switch_here(struct ctx *from, struct ctx *to, void *tell)
 {
 	from->modes = ctx_modes_save();
 	if (unlikely(ctx_modes_differ(from->modes, to->modes)))
 		ctx_modes_load(to->modes);
 	ctx_before_switch(from, to, false);
-	ctx_jump(&from->words, &to->words);
+	tell = ctx_jump(&from->words, &to->words, tell);
 	ctx_after_switch(from);
+	return tell;
 }
 
 #endif /* ROOST_LIB_CTX_H */

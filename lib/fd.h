@@ -295,6 +295,11 @@ int fd_wait_ready(struct fd *f, uint32_t want, uint32_t watch, uint64_t before,
 int fd_probe(int number, uint32_t events);
 
 /*
+ * fd_wait() - roost_fd_wait(), of an actor in the library
+ */
+int fd_wait(int fd, unsigned int events, uint64_t deadline);
+
+/*
  * fd_pollable() - can it be polled at all?
  *
  * Return: 0; -EPERM if not; -EBADF.

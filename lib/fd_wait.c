@@ -81,15 +81,13 @@ static int wait_for(const struct fd_table *table, struct fd *f, uint32_t want,
 	}
 }
 
-int roost_fd_wait(int fd, unsigned int events, uint64_t deadline)
+int fd_wait(int fd, unsigned int events, uint64_t deadline)
 {
 	struct runtime *rt = runtime_self();
 	uint32_t want = events;
 	struct fd *f;
 	int err;
 
-	if (!worker_actor())
-		return -EPERM;
 	if (!events || events & ~(unsigned int)WAITABLE)
 		return -EINVAL;
 	if (roost_stopped())
@@ -105,4 +103,11 @@ int roost_fd_wait(int fd, unsigned int events, uint64_t deadline)
 	if (events & POLLIN)
 		want |= POLLPRI | POLLRDHUP;
 	return wait_for(rt->fds, f, want, deadline);
+}
+
+int roost_fd_wait(int fd, unsigned int events, uint64_t deadline)
+{
+	if (!library_enter())
+		return -EPERM;
+	return (int)library_return(fd_wait(fd, events, deadline));
 }

@@ -41,6 +41,7 @@
 #include <roost/actor.h>
 #include <roost/io.h>
 
+#include "actor.h"
 #include "compiler.h"
 #include "fd.h"
 #include "io_core.h"
@@ -61,7 +62,7 @@ void io_done(struct fd *f)
 	atomic_store_explicit(&f->streak, (uint16_t)(streak % STREAK_MAX),
 			      memory_order_relaxed);
 	if (unlikely(streak == STREAK_MAX))
-		roost_yield();
+		actor_yield();
 }
 
 static int wait_io(struct fd *f, bool out, uint64_t before, uint64_t deadline)
@@ -148,10 +149,16 @@ enum how {
 	AS_PROBED,	/* poll(2) first */
 };
 
+/* Outside of the library meanwhile: others run while it blocks. */
 static ssize_t plainly(int number, const struct io *io)
 {
-	return io->out ? sys_file_write(number, io->iov, io->n) :
-			 sys_file_read(number, io->iov, io->n);
+	ssize_t n;
+
+	library_leave();
+	n = io->out ? sys_file_write(number, io->iov, io->n) :
+		      sys_file_read(number, io->iov, io->n);
+	library_enter();
+	return n;
 }
 
 /* At most PIPE_BUF from the first of @io's pieces that is not empty. */
@@ -216,7 +223,7 @@ static int pause_before(uint64_t deadline)
 {
 	uint64_t until = roost_after(PAUSE_NS);
 
-	return roost_sleep_until(until < deadline ? until : deadline);
+	return timer_sleep_until(until < deadline ? until : deadline);
 }
 
 static ssize_t unmanaged(struct fd *f, const struct io *io, uint64_t deadline)
@@ -273,27 +280,37 @@ ssize_t io_transfer(struct fd *f, const struct io *io, uint64_t deadline)
 	return n;
 }
 
+static ssize_t vector(const struct carrier *c, int fd, struct io *io,
+		      uint64_t deadline)
+{
+	struct fd *f;
+	int err, i;
+
+	err = io_begin(c, fd, &f);
+	if (err)
+		return err;
+	if (io->n < 0 || io->n > IOV_MAX)
+		return -EINVAL;
+	for (i = 0; i < io->n; i++)
+		if (__builtin_add_overflow(io->len, io->iov[i].iov_len, &io->len))
+			return -EINVAL;
+	/* As read(2) does: nothing asked for is nothing waited for. */
+	if (io->len == 0 && !io->out)
+		return sys_file_read(fd, io->iov, io->n);
+	return io_transfer(f, io, deadline);
+}
+
 /* Public */
 
 static ssize_t transfer_vector(int fd, const struct iovec *iov, int n, bool out,
 			       uint64_t deadline)
 {
 	struct io io = { .iov = iov, .n = n, .out = out };
-	struct fd *f;
-	int err, i;
+	struct carrier *c = library_enter();
 
-	err = io_enter(fd, &f);
-	if (err)
-		return err;
-	if (n < 0 || n > IOV_MAX)
-		return -EINVAL;
-	for (i = 0; i < n; i++)
-		if (__builtin_add_overflow(io.len, iov[i].iov_len, &io.len))
-			return -EINVAL;
-	/* As read(2) does: nothing asked for is nothing waited for. */
-	if (io.len == 0 && !out)
-		return sys_file_read(fd, iov, n);
-	return io_transfer(f, &io, deadline);
+	if (!c)
+		return -EPERM;
+	return library_return(vector(c, fd, &io, deadline));
 }
 
 ssize_t roost_readv(int fd, const struct iovec *iov, int n, uint64_t deadline)
@@ -320,19 +337,24 @@ ssize_t roost_write(int fd, const void *buf, size_t len, uint64_t deadline)
 	return transfer_vector(fd, &iov, 1, true, deadline);
 }
 
-ssize_t roost_write_all(int fd, const void *buf, size_t len, uint64_t deadline)
+static ssize_t write_all(const struct carrier *c, int fd, const char *buf,
+			 size_t len, uint64_t deadline)
 {
 	size_t done = 0;
 	uint64_t ring;
 	struct fd *f;
-	ssize_t n = io_enter(fd, &f);
+	ssize_t n = io_begin(c, fd, &f);
 
 	if (n)
 		return n;
 	ring = fd_ring_load(f);
 	do {
-		n = roost_write(fd, (const char *)buf + done, len - done,
-				deadline);
+		struct iovec iov = { .iov_base = (void *)(buf + done),
+				     .iov_len = len - done };
+		struct io io = { .iov = &iov, .n = 1, .out = true };
+
+		/* Perhaps on another thread by now. */
+		n = vector(carrier_self(), fd, &io, deadline);
 		if (n < 0)
 			return n;
 		done += (size_t)n;
@@ -341,4 +363,13 @@ ssize_t roost_write_all(int fd, const void *buf, size_t len, uint64_t deadline)
 			return -ECANCELED;
 	} while (done < len);
 	return (ssize_t)len;
+}
+
+ssize_t roost_write_all(int fd, const void *buf, size_t len, uint64_t deadline)
+{
+	struct carrier *c = library_enter();
+
+	if (!c)
+		return -EPERM;
+	return library_return(write_all(c, fd, buf, len, deadline));
 }

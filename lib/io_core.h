@@ -44,26 +44,18 @@ struct io {
 };
 
 /**
- * io_enter_on() - what each call on a descriptor begins with
- * @w:		worker_self()
+ * io_begin() - what each call on a descriptor begins with, in the library
+ * @c:		the calling actor's carrier
  * @number:	the descriptor
  * @fd:		its state goes here
  *
- * Return: 0; -EPERM outside of an actor; -ECANCELED if it was stopped; or what
- * fd_get() says.
+ * Return: 0; -ECANCELED if it was stopped; or what fd_get() says.
  */
-static inline int io_enter_on(struct worker *w, int number, struct fd **fd)
+static inline int io_begin(const struct carrier *c, int number, struct fd **fd)
 {
-	if (unlikely(!w || !w->current))
-		return -EPERM;
-	if (unlikely(slot_load(w->current) & SLOT_STOP))
+	if (unlikely(slot_load(c->current) & SLOT_STOP))
 		return -ECANCELED;
-	return fd_get(w->rt->fds, number, fd);
-}
-
-static inline int io_enter(int number, struct fd **fd)
-{
-	return io_enter_on(worker_self(), number, fd);
+	return fd_get(c->rt->fds, number, fd);
 }
 
 /*

@@ -64,9 +64,9 @@ static inline struct io_op operation(const struct call *c)
 }
 
 /* Both lengths may be done in one, and neither is 0. */
-static inline bool lengths_fit(const struct call *c)
+static inline bool lengths_fit(size_t out_len, size_t in_len)
 {
-	return c->out_len - 1 < IO_MAX_BYTES && c->in_len - 1 < IO_MAX_BYTES;
+	return out_len - 1 < IO_MAX_BYTES && in_len - 1 < IO_MAX_BYTES;
 }
 
 /* Into the ring with it, if that is possible as it is. */
@@ -74,7 +74,7 @@ static ssize_t in_one(struct worker *w, struct call *c, size_t *done)
 {
 	struct io_op op = operation(c);
 
-	if (!lengths_fit(c) || !c->deadline || c->flags & MSG_DONTWAIT)
+	if (!lengths_fit(c->out_len, c->in_len) || !c->deadline || c->flags & MSG_DONTWAIT)
 		return -EAGAIN;
 	return io_ring_send_recv(c->f, c->ring, &op, io_ring_op(w, &op), done,
 				 &c->deadline);
@@ -106,12 +106,19 @@ static ssize_t in_steps(struct call *c, size_t *done)
 }
 
 /* All but the straight way. */
-static noinline ssize_t send_recv(struct worker *w, int fd, struct call *c,
+static noinline ssize_t send_recv(struct carrier *self, int fd, struct call *c,
 				  size_t *sent)
 {
 	size_t done = 0;
-	ssize_t n = io_enter_on(w, fd, &c->f);
+	struct worker *w;
+	ssize_t n;
 
+	if (sent)
+		*sent = 0;
+	if (!self->current)
+		return -EPERM;
+	w = self->worker;
+	n = io_begin(self, fd, &c->f);
 	if (!n && c->flags & ~(IO_SENDING | MSG_DONTWAIT))
 		n = -EINVAL;
 	if (n)
@@ -127,7 +134,7 @@ static noinline ssize_t send_recv(struct worker *w, int fd, struct call *c,
 out:
 	if (sent)
 		*sent = done;
-	return n;
+	return library_return(n);
 }
 
 /* It went into the ring, and did not come back as it should. */
@@ -136,70 +143,80 @@ static noinline ssize_t not_straight(struct slot *s, struct call *c,
 {
 	struct io_op op = operation(c);
 	size_t done = 0;
-	ssize_t n = kernel_io_result(s, ticket, &op);
+	ssize_t n;
 
+	library_enter();
+	n = kernel_io_result(s, ticket, &op);
 	n = io_ring_send_recv(c->f, c->ring, &op, n, &done, &c->deadline);
 	if (n == -EAGAIN)
 		n = in_steps(c, &done);
 	if (sent)
 		*sent = done;
-	return n;
+	return library_return(n);
 }
 
 /* Does it go straight through, as far as can be seen before? */
-static inline bool is_straight(const struct call *c)
+static inline bool is_straight(uint64_t ring, size_t out_len, size_t in_len,
+			       int flags, uint64_t deadline)
 {
-	return likely(fd_ring_is_on(c->ring)) && likely(lengths_fit(c)) &&
-	       likely(c->deadline > ROOST_MAX_DEADLINE) &&
-	       likely(!(c->flags & ~IO_SENDING));
+	return likely(fd_ring_is_on(ring)) &&
+	       likely(lengths_fit(out_len, in_len)) &&
+	       likely(deadline > ROOST_MAX_DEADLINE) &&
+	       likely(!(flags & ~IO_SENDING));
 }
+
+/* What is made of the arguments, where it is needed: not on the straight way. */
+#define CALL(its_f, its_ring) ((struct call){ \
+	.f = its_f, .ring = its_ring, .out = out, .in = in, .out_len = out_len, \
+	.in_len = in_len, .flags = flags, .deadline = deadline, \
+})
 
 /*
  * The straight way is what kernel_io() does, without calls and with nothing in
- * memory that is not needed after the switch: who has a ring is that backend.
+ * memory that is not needed after the switch: who has a ring is that backend.  What
+ * is left after that uses nothing of the library's, so it is outside at once.
  */
 ssize_t roost_send_recv(int fd, const void *out, size_t out_len, void *in,
 			size_t in_len, int flags, uint64_t deadline,
 			size_t *sent)
 {
-	struct worker *w = worker_self();
+	struct carrier *self = carrier_self();
 	struct ticket ticket;
-	struct call c;
+	struct worker *w;
 	struct io_op op;
 	uint64_t result;
 	struct slot *s;
+	uint64_t ring;
+	struct fd *f;
 
-	/* One by one: nothing is set to 0 first. */
-	c.out = out;
-	c.in = in;
-	c.out_len = out_len;
-	c.in_len = in_len;
-	c.flags = flags;
-	c.deadline = deadline;
-	if (unlikely(!w || !w->current))
+	if (unlikely(!self->current))
 		goto other;
-	s = w->current;
-	c.f = fd_find(w->rt->fds, (unsigned int)fd);
-	if (unlikely(slot_load(s) & SLOT_STOP) || unlikely(!c.f))
+	self = library_enter_on(self);
+	s = self->current;
+	w = self->worker;
+	f = fd_find(w->rt->fds, (unsigned int)fd);
+	if (unlikely(!f) || unlikely(slot_load(s) & SLOT_STOP))
 		goto other;
-	c.ring = fd_ring_load(c.f);
-	if (!is_straight(&c))
+	/* Not computed again after the switch. */
+	__asm__("" : "+r"(f));
+	ring = fd_ring_load(f);
+	if (!is_straight(ring, out_len, in_len, flags, deadline))
 		goto other;
-	op = operation(&c);
+	op = operation(&CALL(f, ring));
 	if (unlikely(!kernel_io_stage(w, s, &op, &ticket)))
 		goto other;
 	stat_add(&w->stats.ring_ios, 1);
-	worker_park_and_hand(w, s);
+	/* Perhaps another thread from here on, and other workers. */
+	library_leave_on(worker_park_and_hand(self, w, s));
 
-	/* Perhaps another thread from here on: @w is not ours any more. */
 	result = kernel_io_load(s);
 	if (unlikely(!kernel_io_went_well(result) || !(uint32_t)result))
-		return not_straight(s, &c, &ticket, sent);
-	io_ring_note(c.f, (uint32_t)result, in_len);
+		return not_straight(s, &CALL(f, ring), &ticket, sent);
+	io_ring_note(f, (uint32_t)result, in_len);
 	if (sent)
 		*sent = out_len;
 	return (uint32_t)result;
 
 other:
-	return send_recv(w, fd, &c, sent);
+	return send_recv(self, fd, &CALL(NULL, 0), sent);
 }

@@ -11,6 +11,7 @@
 #include <roost/actor.h>
 #include <roost/io.h>
 
+#include "actor.h"
 #include "fd.h"
 #include "io_core.h"
 #include "io_sys.h"
@@ -65,26 +66,30 @@ static uint32_t kind_asked(int number)
 	return kind_made(domain, type, protocol);
 }
 
-int roost_socket(int domain, int type, int protocol)
+static int make_socket(int domain, int type, int protocol)
 {
 	const int modes = SOCK_NONBLOCK | SOCK_CLOEXEC;
 	int number;
 
-	if (!worker_actor())
-		return -EPERM;
 	number = sys_sock_make(domain, type | modes, protocol);
 	if (number < 0)
 		return number;
 	return take_over(number, kind_made(domain, type & ~modes, protocol));
 }
 
-int roost_pipe(int fd[2])
+int roost_socket(int domain, int type, int protocol)
 {
-	int err;
-
-	if (!worker_actor())
+	if (!library_enter())
 		return -EPERM;
-	err = sys_pipe_make(fd);
+	return (int)library_return(make_socket(domain, type, protocol));
+}
+
+static int close_file(int fd);
+
+static int make_pipe(int fd[2])
+{
+	int err = sys_pipe_make(fd);
+
 	if (err)
 		return err;
 	err = take_over(fd[0], FD_MANAGED);
@@ -94,20 +99,25 @@ int roost_pipe(int fd[2])
 	}
 	err = take_over(fd[1], FD_MANAGED);
 	if (err < 0) {
-		roost_close(fd[0]);
+		close_file(fd[0]);
 		return err;
 	}
 	return 0;
 }
 
-int roost_fd_adopt(int fd)
+int roost_pipe(int fd[2])
+{
+	if (!library_enter())
+		return -EPERM;
+	return (int)library_return(make_pipe(fd));
+}
+
+static int adopt(int fd)
 {
 	struct fd *f;
 	uint32_t kind = FD_MANAGED;
 	int flags, type, err;
 
-	if (!worker_actor())
-		return -EPERM;
 	err = fd_get(runtime_self()->fds, fd, &f);
 	if (err)
 		return err;
@@ -134,6 +144,13 @@ int roost_fd_adopt(int fd)
 	return fd_adopt(f, kind);
 }
 
+int roost_fd_adopt(int fd)
+{
+	if (!library_enter())
+		return -EPERM;
+	return (int)library_return(adopt(fd));
+}
+
 /*
  * Not refused to an actor that was stopped: it has to clean up.
  *
@@ -142,13 +159,11 @@ int roost_fd_adopt(int fd)
  * actor on another worker that has looked already and is about to make its call
  * may hit the number's next file, as with close(2) under any threads.
  */
-int roost_close(int fd)
+static int close_file(int fd)
 {
 	struct fd *f = NULL;
 	int err;
 
-	if (!worker_actor())
-		return -EPERM;
 	if (fd < 0)
 		return -EBADF;
 	f = fd_find(runtime_self()->fds, (unsigned int)fd);
@@ -158,6 +173,13 @@ int roost_close(int fd)
 	if (f)
 		fd_kick(f);
 	return err;
+}
+
+int roost_close(int fd)
+{
+	if (!library_enter())
+		return -EPERM;
+	return (int)library_return(close_file(fd));
 }
 
 /* Sending and receiving */
@@ -215,10 +237,11 @@ static ssize_t recv_whole(struct fd *f, char *buf, size_t len, int flags,
 	return done ? (ssize_t)done : n;
 }
 
-ssize_t roost_recv(int fd, void *buf, size_t len, int flags, uint64_t deadline)
+static ssize_t receive(const struct carrier *c, int fd, void *buf, size_t len,
+		       int flags, uint64_t deadline)
 {
 	struct fd *f;
-	int err = io_enter(fd, &f);
+	int err = io_begin(c, fd, &f);
 
 	if (err)
 		return err;
@@ -228,15 +251,28 @@ ssize_t roost_recv(int fd, void *buf, size_t len, int flags, uint64_t deadline)
 	return io_flags(f, buf, len, flags, false, deadline);
 }
 
+ssize_t roost_recv(int fd, void *buf, size_t len, int flags, uint64_t deadline)
+{
+	struct carrier *c = library_enter();
+
+	if (!c)
+		return -EPERM;
+	return library_return(receive(c, fd, buf, len, flags, deadline));
+}
+
 ssize_t roost_send(int fd, const void *buf, size_t len, int flags,
 		   uint64_t deadline)
 {
+	struct carrier *c = library_enter();
 	struct fd *f;
-	int err = io_enter(fd, &f);
+	ssize_t n;
 
-	if (err)
-		return err;
-	return io_flags(f, (void *)buf, len, flags, true, deadline);
+	if (!c)
+		return -EPERM;
+	n = io_begin(c, fd, &f);
+	if (!n)
+		n = io_flags(f, (void *)buf, len, flags, true, deadline);
+	return library_return(n);
 }
 
 /* Accepting */
@@ -343,7 +379,7 @@ static int accept_wait(struct fd *f, struct sockaddr *addr, socklen_t *len,
 		} else if (!is_connection_error(f->number, got)) {
 			return got;
 		} else if (++skipped % SKIP_MAX == 0) {
-			roost_yield();
+			actor_yield();
 			if (roost_stopped())
 				return -ECANCELED;
 			last = deadline <= roost_now();
@@ -354,10 +390,16 @@ static int accept_wait(struct fd *f, struct sockaddr *addr, socklen_t *len,
 int roost_accept(int fd, struct sockaddr *addr, socklen_t *len,
 		 uint64_t deadline)
 {
+	struct carrier *c = library_enter();
 	struct fd *f;
-	int err = io_enter(fd, &f);
+	int err;
 
-	return err ? err : accept_wait(f, addr, len, deadline);
+	if (!c)
+		return -EPERM;
+	err = io_begin(c, fd, &f);
+	if (!err)
+		err = accept_wait(f, addr, len, deadline);
+	return (int)library_return(err);
 }
 
 /* Connecting */
@@ -377,7 +419,7 @@ static int connect_start(struct fd *f, const struct sockaddr *addr,
 		if (deadline <= roost_now())
 			return -ETIMEDOUT;
 		until = roost_after(UNIX_RETRY_NS);
-		err = roost_sleep_until(until < deadline ? until : deadline);
+		err = timer_sleep_until(until < deadline ? until : deadline);
 		if (err)
 			return err;
 		if (!fd_ring_same_file(f, ring))
@@ -409,7 +451,7 @@ static int connect_wait(struct fd *f, const struct sockaddr *addr, socklen_t len
 	int got;
 
 	while (err == -EINPROGRESS || err == -EINTR || err == -EALREADY) {
-		got = roost_fd_wait(f->number, POLLOUT, deadline);
+		got = fd_wait(f->number, POLLOUT, deadline);
 		if (got <= 0)
 			return got ? got : -ETIMEDOUT;
 		err = connect_outcome(f->number, addr, len);
@@ -417,11 +459,12 @@ static int connect_wait(struct fd *f, const struct sockaddr *addr, socklen_t len
 	return err;
 }
 
-int roost_connect(int fd, const struct sockaddr *addr, socklen_t len,
-		  uint64_t deadline)
+static int connect_socket(const struct carrier *c, int fd,
+			  const struct sockaddr *addr, socklen_t len,
+			  uint64_t deadline)
 {
 	struct fd *f;
-	int err = io_enter(fd, &f);
+	int err = io_begin(c, fd, &f);
 
 	if (err)
 		return err;
@@ -439,4 +482,14 @@ int roost_connect(int fd, const struct sockaddr *addr, socklen_t len,
 	if (!err && kind_of(f) & FD_MANAGED)
 		fd_ready_reset(f);
 	return err;
+}
+
+int roost_connect(int fd, const struct sockaddr *addr, socklen_t len,
+		  uint64_t deadline)
+{
+	struct carrier *c = library_enter();
+
+	if (!c)
+		return -EPERM;
+	return (int)library_return(connect_socket(c, fd, addr, len, deadline));
 }

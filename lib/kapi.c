@@ -167,11 +167,13 @@ void kapi_worker_destroy(struct kworker *k)
 	k->fd = -1;
 }
 
-int kapi_attach(const struct kworker *k)
+int kapi_attach(const struct kworker *k, uint64_t *lease)
 {
 	struct roost_attach a = { 0 };
+	int err = call_again(k->fd, ROOST_IOC_ATTACH, &a);
 
-	return call_again(k->fd, ROOST_IOC_ATTACH, &a);
+	*lease = a.lease;
+	return err;
 }
 
 int kapi_detach(const struct kworker *k)
@@ -189,6 +191,16 @@ int kapi_wake(const struct kdomain *d, uint32_t flags, uint32_t index)
 	struct roost_wake w = { .flags = flags, .index = index };
 
 	return call(d->fd, ROOST_IOC_WAKE, &w);
+}
+
+int kapi_standby(const struct kdomain *d, uint32_t *index, uint64_t *lease)
+{
+	struct roost_standby s = { 0 };
+	int err = call(d->fd, ROOST_IOC_STANDBY, &s);
+
+	*index = s.worker;
+	*lease = s.lease;
+	return err;
 }
 
 int kapi_stat(const struct kdomain *d, struct roost_domain_stat *stat)

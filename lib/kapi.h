@@ -98,8 +98,11 @@ int kapi_worker_create(const struct kdomain *d, uint32_t sq_entries,
 /** kapi_worker_destroy() - unmap and close what there is of a worker */
 void kapi_worker_destroy(struct kworker *k);
 
-/** kapi_attach() - the calling thread becomes the worker's carrier */
-int kapi_attach(const struct kworker *k);
+/*
+ * kapi_attach() - the calling thread becomes the worker's carrier
+ * @lease:	number of its lease
+ */
+int kapi_attach(const struct kworker *k, uint64_t *lease);
 
 /** kapi_detach() - ... and no longer is */
 int kapi_detach(const struct kworker *k);
@@ -121,6 +124,16 @@ int kapi_enter(const struct kworker *k, struct roost_enter *enter);
  * Return: how many got a wake or a permit, or -errno.
  */
 int kapi_wake(const struct kdomain *d, uint32_t flags, uint32_t index);
+
+/**
+ * kapi_standby() - ROOST_IOC_STANDBY
+ * @d:		the domain
+ * @index:	the worker that the calling thread carries now
+ * @lease:	number of its lease
+ *
+ * Return: 0 or -errno, -EINTR for a signal.
+ */
+int kapi_standby(const struct kdomain *d, uint32_t *index, uint64_t *lease);
 
 /** kapi_stat() - the domain's counters */
 int kapi_stat(const struct kdomain *d, struct roost_domain_stat *stat);

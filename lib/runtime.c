@@ -6,9 +6,6 @@
 #include "runtime.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,30 +14,7 @@
 #include "fd.h"
 #include "log.h"
 #include "registry.h"
-#include "stats.h"
-
-/**
- * struct gate - threads wait here until all that could be started are
- * @lock:	guards the rest
- * @changed:	any of it has
- * @answers:	threads that have said whether they could become a worker
- * @failure:	-errno of one that could not
- * @open:	go
- * @refused:	go away instead
- */
-struct gate {
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	unsigned int answers;
-	int failure;
-	bool open;
-	bool refused;
-};
-
-struct start {
-	struct gate *gate;
-	struct worker *worker;
-};
+#include "threads.h"
 
 static int slots_init(struct runtime *rt)
 {
@@ -129,6 +103,7 @@ static const struct phase {
 	{ "run queue", runq_start, runq_end },
 	{ "files", fd_table_init, fd_table_fini },
 	{ "workers", workers_alloc, workers_free },
+	{ "threads", threads_init, threads_fini },
 	{ "backend", backend_start, backend_end },
 	{ "workers' backends", workers_init, workers_fini },
 	{ "registry", registry_add, registry_remove },
@@ -157,154 +132,16 @@ static int phases_do(struct runtime *rt)
 	return 0;
 }
 
-static bool gate_answer_and_wait(struct gate *g, int err)
-{
-	bool go;
-
-	pthread_mutex_lock(&g->lock);
-	g->answers++;
-	if (err)
-		g->failure = err;
-	pthread_cond_broadcast(&g->changed);
-	while (!err && !g->open)
-		pthread_cond_wait(&g->changed, &g->lock);
-	go = !err && !g->refused;
-	pthread_mutex_unlock(&g->lock);
-	return go;
-}
-
-/* Wait for answer number @n.  Return: 0 or that thread's error. */
-static int gate_ask(struct gate *g, unsigned int n)
-{
-	int err;
-
-	pthread_mutex_lock(&g->lock);
-	while (g->answers < n)
-		pthread_cond_wait(&g->changed, &g->lock);
-	err = g->failure;
-	g->failure = 0;
-	pthread_mutex_unlock(&g->lock);
-	return err;
-}
-
-static void gate_open(struct gate *g, bool refused)
-{
-	pthread_mutex_lock(&g->lock);
-	g->open = true;
-	g->refused = refused;
-	pthread_cond_broadcast(&g->changed);
-	pthread_mutex_unlock(&g->lock);
-}
-
-static void *worker_thread(void *arg)
-{
-	struct start *start = arg;
-	struct worker *w = start->worker;
-	struct gate *gate = start->gate;
-	int err;
-
-	free(start);
-	worker_clock_start(w);
-	err = w->rt->backend->worker_enter(w);
-	if (gate_answer_and_wait(gate, err))
-		worker_loop(w);
-	if (!err)
-		w->rt->backend->worker_leave(w);
-	return NULL;
-}
-
-/*
- * Signals are the business of the program's own threads; only what a thread
- * does to itself stays deliverable.
- */
-static void block_signals(sigset_t *old)
-{
-	static const int synchronous[] = {
-		SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS,
-	};
-	sigset_t set;
-	size_t i;
-
-	sigfillset(&set);
-	for (i = 0; i < ARRAY_SIZE(synchronous); i++)
-		sigdelset(&set, synchronous[i]);
-	pthread_sigmask(SIG_BLOCK, &set, old);
-}
-
-static int start_thread(struct worker *w, struct gate *gate)
-{
-	struct start *start = malloc(sizeof(*start));
-	char name[16];
-	int err;
-
-	if (!start)
-		return -ENOMEM;
-	start->gate = gate;
-	start->worker = w;
-	err = pthread_create(&w->thread, NULL, worker_thread, start);
-	if (err) {
-		free(start);
-		return -err;
-	}
-	snprintf(name, sizeof(name), "roost-w%u", w->index);
-	pthread_setname_np(w->thread, name);
-	err = gate_ask(gate, w->index);
-	if (err)
-		pthread_join(w->thread, NULL);
-	return err;
-}
-
-/* Sets @rt->nr_workers to how many there are, this thread's included. */
-static void start_threads(struct runtime *rt, struct gate *gate)
-{
-	unsigned int i;
-	sigset_t old;
-	int err = 0;
-
-	block_signals(&old);
-	for (i = 1; i < rt->nr_inited; i++) {
-		err = start_thread(&rt->workers[i], gate);
-		if (err)
-			break;
-	}
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	rt->nr_workers = i;
-	if (i < rt->config.workers)
-		log_line("only %u of %u workers could be started%s%s", i,
-			 rt->config.workers, err ? ": " : "",
-			 err ? strerror(-err) : "");
-}
-
-static void join_threads(struct runtime *rt)
-{
-	unsigned int i;
-
-	for (i = 1; i < rt->nr_workers; i++)
-		pthread_join(rt->workers[i].thread, NULL);
-}
-
 static int run(struct runtime *rt, roost_fn root, void *arg)
 {
-	struct worker *self = &rt->workers[0];
-	struct gate gate = {
-		.lock = PTHREAD_MUTEX_INITIALIZER,
-		.changed = PTHREAD_COND_INITIALIZER,
-	};
-	int err;
+	int err = threads_begin(rt);
 
-	worker_clock_start(self);
-	err = rt->backend->worker_enter(self);
 	if (err) {
 		log_line("cannot start: worker 0: %s", strerror(-err));
 		return -EAGAIN;
 	}
-	start_threads(rt, &gate);
 	err = actor_spawn(rt, root, arg, &rt->root);
-	gate_open(&gate, err != 0);
-	if (!err)
-		worker_loop(self);
-	join_threads(rt);
-	rt->backend->worker_leave(self);
+	threads_run(rt, err);
 	return err;
 }
 
@@ -324,7 +161,7 @@ int roost_run(const struct roost_config *config, roost_fn root, void *arg)
 	struct runtime *rt;
 	int err;
 
-	if (worker_self())
+	if (runtime_self())
 		return -EDEADLK;
 	rt = aligned_alloc(_Alignof(struct runtime), sizeof(*rt));
 	if (!rt)

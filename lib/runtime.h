@@ -22,6 +22,7 @@
 #include "slot.h"
 #include "spin.h"
 #include "stack.h"
+#include "threads.h"
 #include "worker.h"
 
 /**
@@ -39,6 +40,8 @@
  * @workers:	all workers, constant while it runs
  * @nr_workers:	how many; final before the first actor runs
  * @nr_inited:	workers whose backend part exists; perhaps more than run
+ * @takeover:	the backend gives the worker of who is stuck to who stands by; constant
+ * @threads:	all threads
  * @root:	pid of the first actor
  * @runq:	the run queue
  * @stacks:	stacks
@@ -69,6 +72,7 @@ struct runtime {
 	struct worker *workers;
 	unsigned int nr_workers;
 	unsigned int nr_inited;
+	bool takeover;
 	roost_pid root;
 	struct runq *runq;
 
@@ -84,6 +88,7 @@ struct runtime {
 	_Atomic uint32_t reluctant;
 
 	struct stacks stacks ____cacheline_aligned;
+	struct threads threads ____cacheline_aligned;
 	struct worker_stats outside ____cacheline_aligned;
 	struct list_head registered;
 	_Atomic uint32_t visitors;
@@ -138,7 +143,34 @@ static inline uint32_t worker_queued(const struct worker *w)
 	return w->own.count + runq_length(w->rt->runq);
 }
 
-/** runtime_self() - the runtime of the calling actor or worker, or NULL */
+static inline void runtime_set_queued(struct runtime *rt, uint32_t value)
+{
+	atomic_store_explicit((_Atomic uint32_t *)&rt->control->queued, value,
+			      memory_order_relaxed);
+}
+
+static inline uint32_t runtime_told_queued(struct runtime *rt)
+{
+	return atomic_load_explicit((_Atomic uint32_t *)&rt->control->queued,
+				    memory_order_relaxed);
+}
+
+/*
+ * runtime_tell_queued() - something was pushed: who runs for long keeps it waiting
+ *
+ * That is for the module to know where it takes workers away.
+ */
+static inline void runtime_tell_queued(struct runtime *rt)
+{
+	if (likely(!rt->takeover))
+		return;
+	/* The push before the look; pairs with the one in tell_empty(). */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!runtime_told_queued(rt))
+		runtime_set_queued(rt, 1);
+}
+
+/** runtime_self() - the runtime of the calling actor or carrier, or NULL */
 struct runtime *runtime_self(void);
 
 /**
@@ -152,6 +184,7 @@ static inline void stat_count(struct runtime *rt, size_t offset, uint64_t n)
 	struct worker *w = worker_self();
 	_Atomic uint64_t *c;
 
+	/* Not of a carrier that has lost its worker. */
 	if (w && w->rt == rt) {
 		c = (_Atomic uint64_t *)((char *)&w->stats + offset);
 		stat_add(c, n);

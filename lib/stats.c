@@ -1,37 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /* stats.c - sums over the workers' counters. */
-#define _GNU_SOURCE
-#include "stats.h"
-
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "runtime.h"
 #include "worker.h"
-
-static uint64_t read_clock(clockid_t clock)
-{
-	struct timespec ts;
-
-	if (clock_gettime(clock, &ts))
-		return 0;
-	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
-}
-
-void worker_clock_start(struct worker *w)
-{
-	if (pthread_getcpuclockid(pthread_self(), &w->clock))
-		w->clock = CLOCK_THREAD_CPUTIME_ID;
-	w->clock_start = read_clock(w->clock);
-}
-
-static uint64_t busy_ns(const struct worker *w)
-{
-	uint64_t now = read_clock(w->clock);
-
-	return now > w->clock_start ? now - w->clock_start : 0;
-}
 
 static void add_counters(struct roost_stats *sum, const struct worker_stats *s)
 {
@@ -56,28 +29,36 @@ static void add_counters(struct roost_stats *sum, const struct worker_stats *s)
 					       memory_order_relaxed);
 	sum->ring_ios += atomic_load_explicit(&s->ring_ios,
 					      memory_order_relaxed);
+	sum->displaced += atomic_load_explicit(&s->displaced,
+					       memory_order_relaxed);
 }
 
-int roost_stats(struct roost_stats *stats)
+static void read_stats(struct runtime *rt, struct roost_stats *stats)
 {
-	struct runtime *rt = runtime_self();
 	unsigned int i;
 
-	if (!rt || !worker_actor())
-		return -EPERM;
 	memset(stats, 0, sizeof(*stats));
 	stats->backend = rt->backend->name;
 	stats->workers = rt->nr_workers;
 	stats->live = atomic_load_explicit(&rt->live, memory_order_relaxed);
-	for (i = 0; i < rt->nr_workers; i++) {
+	for (i = 0; i < rt->nr_workers; i++)
 		add_counters(stats, &rt->workers[i].stats);
-		stats->busy_ns += busy_ns(&rt->workers[i]);
-	}
+	stats->busy_ns = threads_busy_ns(rt);
 	add_counters(stats, &rt->outside);
 	if (rt->backend->stats)
 		rt->backend->stats(rt, stats);
 	for (i = 0; i < ARRAY_SIZE(stats->idle_mask); i++)
 		stats->idle_mask[i] = atomic_load_explicit(control_idle(rt, i),
 							   memory_order_relaxed);
+}
+
+int roost_stats(struct roost_stats *stats)
+{
+	struct carrier *c = library_enter();
+
+	if (!c)
+		return -EPERM;
+	read_stats(c->rt, stats);
+	library_leave();
 	return 0;
 }

@@ -14,17 +14,18 @@
 #include "worker.h"
 
 /* With a C++ run-time in the program. */
-void worker_suspend_cxx(struct worker *w, enum intent intent);
+struct carrier *worker_suspend_cxx(struct carrier *c, enum intent intent);
 
-static inline __attribute__((always_inline)) void
-worker_suspend_here(struct worker *w, struct slot *s, enum intent intent)
+/* Return: the carrier that it is resumed on.  So for all that follow. */
+static inline __attribute__((always_inline)) struct carrier *
+worker_suspend_here(struct carrier *c, struct slot *s, enum intent intent)
 {
-	if (unlikely(cxx_globals_exist())) {
-		worker_suspend_cxx(w, intent);
-		return;
-	}
-	w->intent = intent;
-	ctx_to_thread(&s->ctx, &w->ctx);
+	if (unlikely(cxx_globals_exist()))
+		return worker_suspend_cxx(c, intent);
+	c->intent = intent;
+	c = ctx_to_thread(&s->ctx, &c->ctx);
+	carrier_resumed(c);
+	return c;
 }
 
 /** worker_pop_own() - the first of @w->own, which is not empty */
@@ -59,28 +60,29 @@ static inline struct slot *worker_next_own(struct worker *w, const struct slot *
 /*
  * worker_park_and_hand() - what INTENT_PARK_AND_HAND says
  *
- * @w->own is empty but with one worker alone.  Then only this thread can come back
- * to @s, or stop it, so it is parked while its stack is still in use, and the next
- * one is resumed from here.
+ * @w->own is empty but with one worker alone.  Then only who has its lease can come
+ * back to @s, or stop it.  That is this thread until the switch is made, since it is
+ * in the library, and the next actor tells that it is not any more.  So @s is parked
+ * while its stack is still in use, and the next one is resumed from here.
  */
-static inline __attribute__((always_inline)) void
-worker_park_and_hand(struct worker *w, struct slot *s)
+static inline __attribute__((always_inline)) struct carrier *
+worker_park_and_hand(struct carrier *c, struct worker *w, struct slot *s)
 {
 	struct slot *next = worker_next_own(w, s);
 
-	if (!next) {
-		worker_suspend_here(w, s, INTENT_PARK_AND_HAND);
-		return;
-	}
+	if (!next)
+		return worker_suspend_here(c, s, INTENT_PARK_AND_HAND);
 	slot_park_wait(s);
 	worker_hand(w);
 	w->spare--;
 	stat_add(&w->stats.resumes, 1);
-	w->current = next;
-	w->intent = INTENT_YIELD;
-	s->error = *w->error;
-	*w->error = next->error;
-	ctx_switch_here(&s->ctx, &next->ctx);
+	c->current = next;
+	c->intent = INTENT_YIELD;
+	s->error = *c->error;
+	*c->error = next->error;
+	c = ctx_switch_here(&s->ctx, &next->ctx, c);
+	carrier_resumed(c);
+	return c;
 }
 
 #endif /* ROOST_LIB_SUSPEND_H */

@@ -20,6 +20,7 @@
 
 #include <roost/actor.h>
 
+#include "actor.h"
 #include "inject.h"
 #include "runtime.h"
 #include "timer_want.h"
@@ -116,20 +117,25 @@ static int sleep_until(uint64_t deadline)
 /* Also a sleep of no time lets others run. */
 static int sleep_not(void)
 {
-	roost_yield();
+	actor_yield();
 	return roost_stopped() ? -ECANCELED : 0;
+}
+
+int timer_sleep_until(uint64_t deadline)
+{
+	return deadline <= roost_now() ? sleep_not() : sleep_until(deadline);
 }
 
 int roost_sleep_until(uint64_t deadline)
 {
-	if (!worker_actor())
+	if (!library_enter())
 		return -EPERM;
-	return deadline <= roost_now() ? sleep_not() : sleep_until(deadline);
+	return (int)library_return(timer_sleep_until(deadline));
 }
 
 int roost_sleep(uint64_t ns)
 {
-	if (!worker_actor())
+	if (!library_enter())
 		return -EPERM;
-	return ns ? sleep_until(roost_after(ns)) : sleep_not();
+	return (int)library_return(ns ? sleep_until(roost_after(ns)) : sleep_not());
 }

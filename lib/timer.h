@@ -53,4 +53,7 @@ struct wtimer {
  */
 uint64_t timer_expired(struct runtime *rt, struct wtimer *t, uint64_t now);
 
+/** timer_sleep_until() - roost_sleep_until(), of an actor in the library */
+int timer_sleep_until(uint64_t deadline);
+
 #endif /* ROOST_LIB_TIMER_H */

@@ -54,13 +54,13 @@ static int retire_expired(struct slot *s)
 	return result_of(outcome);
 }
 
-static inline int park(struct worker *w, struct slot *s, uint64_t deadline,
+static inline int park(struct carrier *c, struct slot *s, uint64_t deadline,
 		enum intent intent)
 {
 	if (deadline <= ROOST_MAX_DEADLINE)
-		timer_want(w, s, deadline);
+		timer_want(c->worker, s, deadline);
 	inject_delay();
-	worker_suspend_on(w, intent);
+	worker_suspend_on(c, intent);
 	inject_delay();
 	if (deadline <= ROOST_MAX_DEADLINE)
 		timer_unwant(s);
@@ -82,35 +82,35 @@ static bool stopped_before(struct slot *s)
 int wait_park(uint64_t deadline, bool forever)
 {
 	bool endless = forever && deadline == ROOST_FOREVER;
-	struct worker *w = worker_self();
-	struct slot *s = w->current;
+	struct carrier *c = carrier_self();
+	struct slot *s = c->current;
 
 	if (stopped_before(s))
 		return -ECANCELED;
 	if (deadline <= ROOST_MAX_DEADLINE && deadline <= roost_now())
 		return retire_expired(s);
-	return park(w, s, deadline, endless ? INTENT_PARK_ENDLESS : INTENT_PARK);
+	return park(c, s, deadline, endless ? INTENT_PARK_ENDLESS : INTENT_PARK);
 }
 
 int wait_sleep(uint64_t deadline)
 {
 	bool endless = deadline == ROOST_FOREVER;
-	struct worker *w = worker_self();
-	struct slot *s = w->current;
+	struct carrier *c = carrier_self();
+	struct slot *s = c->current;
 
 	slot_wait_begin(s, false);
 	if (stopped_before(s))
 		return -ECANCELED;
-	return park(w, s, deadline, endless ? INTENT_PARK_ENDLESS : INTENT_PARK);
+	return park(c, s, deadline, endless ? INTENT_PARK_ENDLESS : INTENT_PARK);
 }
 
-int wait_park_io(struct worker *w, uint64_t deadline)
+int wait_park_io(struct carrier *c, uint64_t deadline)
 {
-	struct slot *s = w->current;
+	struct slot *s = c->current;
 
 	if (stopped_before(s))
 		return -ECANCELED;
-	return park(w, s, deadline, INTENT_PARK);
+	return park(c, s, deadline, INTENT_PARK);
 }
 
 void wait_park_firmly(void)
@@ -131,13 +131,10 @@ bool wait_wake(struct runtime *rt, struct wait_ref ref)
 	return effect != SLOT_NO_EFFECT;
 }
 
-int roost_park(uint64_t deadline)
+static int park_until_unparked(struct slot *s, uint64_t deadline)
 {
-	struct slot *s = worker_actor();
 	int err;
 
-	if (!s)
-		return -EPERM;
 	begin(s, true);
 	if (!(slot_load(s) & SLOT_STOP) && slot_take_permit(s)) {
 		wait_retire();
@@ -150,6 +147,15 @@ int roost_park(uint64_t deadline)
 	return err;
 }
 
+int roost_park(uint64_t deadline)
+{
+	struct carrier *c = library_enter();
+
+	if (!c)
+		return -EPERM;
+	return (int)library_return(park_until_unparked(c->current, deadline));
+}
+
 static int unpark_in(struct runtime *rt, roost_pid pid)
 {
 	struct slot *s = runtime_slot(rt, pid);
@@ -160,9 +166,8 @@ static int unpark_in(struct runtime *rt, roost_pid pid)
 	return effect == SLOT_NO_EFFECT ? -ESRCH : 0;
 }
 
-int roost_unpark(roost_pid pid)
+static int unpark(struct runtime *rt, roost_pid pid)
 {
-	struct runtime *rt = runtime_self();
 	int err;
 
 	if (rt && runtime_slot(rt, pid))
@@ -173,4 +178,13 @@ int roost_unpark(roost_pid pid)
 	err = unpark_in(rt, pid);
 	registry_leave(rt);
 	return err;
+}
+
+int roost_unpark(roost_pid pid)
+{
+	struct carrier *c = library_enter();
+
+	if (!c)
+		return unpark(NULL, pid);
+	return (int)library_return(unpark(c->rt, pid));
 }

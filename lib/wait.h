@@ -21,8 +21,8 @@
 
 #include <roost/types.h>
 
+struct carrier;
 struct runtime;
-struct worker;
 
 /* One wait of one actor. */
 struct wait_ref {
@@ -61,11 +61,11 @@ int wait_sleep(uint64_t deadline);
 
 /**
  * wait_park_io() - wait_park() for an operation that is in flight
- * @w:		the calling worker
+ * @c:		carrier_self()
  * @deadline:	absolute ns, ROOST_FOREVER for none; the clock is not read: one
  *		that has passed ends the wait soon
  */
-int wait_park_io(struct worker *w, uint64_t deadline);
+int wait_park_io(struct carrier *c, uint64_t deadline);
 
 /**
  * wait_park_firmly() - sleep until a waker comes

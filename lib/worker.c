@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * worker.c - the scheduler loop, and the way into and out of an actor.
+ * worker.c - the scheduler loop, and the way into and out of an actor.  Who runs it
+ * has the lease of the worker; see carrier.h.
  *
  * An actor gives up its worker by switching to the scheduler's context with an
  * intent; the scheduler carries it out when it is off the actor's stack.  Only
@@ -27,89 +28,65 @@
 #include "runtime.h"
 #include "suspend.h"
 #include "sweep.h"
+#include "threads.h"
 
-static _Thread_local struct worker *current_worker;
-
-noinline struct worker *worker_self(void)
+noinline struct carrier *worker_suspend_cxx(struct carrier *c, enum intent intent)
 {
-	/* Keeps the compiler from taking this for a function without effect. */
-	__asm__ volatile("");
-	return current_worker;
-}
-
-static noinline void set_current_worker(struct worker *w)
-{
-	__asm__ volatile("");
-	current_worker = w;
-}
-
-struct slot *worker_actor(void)
-{
-	struct worker *w = worker_self();
-
-	return w ? w->current : NULL;
-}
-
-struct runtime *runtime_self(void)
-{
-	struct worker *w = worker_self();
-
-	return w ? w->rt : NULL;
-}
-
-noinline void worker_suspend_cxx(struct worker *w, enum intent intent)
-{
-	struct slot *s = w->current;
+	struct slot *s = c->current;
 	struct cxx_globals exceptions;
 
-	w->intent = intent;
+	c->intent = intent;
 	cxx_globals_take(&exceptions);
-	ctx_to_thread(&s->ctx, &w->ctx);
-	/* Perhaps another thread from here on: @w is not ours any more. */
+	/* Perhaps another thread from here on. */
+	c = ctx_to_thread(&s->ctx, &c->ctx);
+	carrier_resumed(c);
 	cxx_globals_give(&exceptions);
+	return c;
 }
 
-noinline void worker_suspend_on(struct worker *w, enum intent intent)
+noinline struct carrier *worker_suspend_on(struct carrier *c, enum intent intent)
 {
-	worker_suspend_here(w, w->current, intent);
+	return worker_suspend_here(c, c->current, intent);
 }
 
-void worker_suspend(enum intent intent)
+struct carrier *worker_suspend(enum intent intent)
 {
-	worker_suspend_on(worker_self(), intent);
+	return worker_suspend_on(carrier_self(), intent);
 }
 
 void worker_exit_actor(void)
 {
-	struct worker *w = worker_self();
+	struct carrier *c = carrier_self();
 	struct cxx_globals exceptions;
 
 	/* roost_exit() out of a catch block: what it holds ends with it. */
 	cxx_globals_take(&exceptions);
-	w->intent = INTENT_EXIT;
-	ctx_leave(&w->current->ctx, &w->ctx);
+	c->intent = INTENT_EXIT;
+	ctx_leave(&c->current->ctx, &c->ctx);
 }
 
 static bool in_scheduler_of(struct runtime *rt)
 {
-	struct worker *w = worker_self();
+	const struct carrier *c = carrier_self();
 
-	return w && w->rt == rt && !w->current;
+	return c->worker && c->rt == rt && !c->current;
 }
 
 void worker_ready(struct runtime *rt, struct slot *s, uint32_t generation)
 {
 	runq_push(rt->runq, runtime_pid(rt, s, generation));
+	runtime_tell_queued(rt);
 	inject_delay();
 	if (!in_scheduler_of(rt))
 		worker_wake_one(rt);
 }
 
-static void requeue(struct worker *w, struct slot *s)
+static void requeue(struct runtime *rt, struct slot *s)
 {
 	uint32_t generation = slot_word_generation(slot_load(s));
 
-	runq_push(w->rt->runq, runtime_pid(w->rt, s, generation));
+	runq_push(rt->runq, runtime_pid(rt, s, generation));
+	runtime_tell_queued(rt);
 }
 
 /*
@@ -123,31 +100,51 @@ static inline void park_and_hand(struct worker *w, struct slot *s)
 	inject_delay();
 	worker_hand(w);
 	if (unlikely(!parked))
-		requeue(w, s);
+		requeue(w->rt, s);
+}
+
+/*
+ * @s has called the library and found that @c was displaced.  It is for any worker
+ * now, and this thread has none: whoever is idle is to take it.
+ */
+static noinline void displaced(struct carrier *c, struct slot *s)
+{
+	struct runtime *rt = c->rt;
+
+	c->worker = NULL;
+	carrier_unshare(c);
+	slot_yield(s);
+	inject_delay();
+	requeue(rt, s);
+	stat_count(rt, STAT(displaced), 1);
+	worker_wake_one(rt);
 }
 
 /* Scheduler context: what @s asked for when it left. */
-static inline void carry_out(struct worker *w, struct slot *s)
+static inline void carry_out(struct carrier *c, struct slot *s)
 {
-	enum intent intent = w->intent;
+	enum intent intent = c->intent;
 
 	inject_delay();
 	if (likely(intent == INTENT_PARK_AND_HAND)) {
-		park_and_hand(w, s);
+		park_and_hand(c->worker, s);
 		return;
 	}
 	switch (intent) {
 	case INTENT_YIELD:
 		slot_yield(s);
-		requeue(w, s);
+		requeue(c->rt, s);
 		break;
 	case INTENT_PARK:
 	case INTENT_PARK_ENDLESS:
 		if (!slot_park(s, intent == INTENT_PARK_ENDLESS))
-			requeue(w, s);
+			requeue(c->rt, s);
 		break;
 	case INTENT_EXIT:
-		actor_bury(w, s);
+		actor_bury(c->worker, s);
+		break;
+	case INTENT_DISPLACED:
+		displaced(c, s);
 		break;
 	case INTENT_PARK_AND_HAND:
 		break;
@@ -155,28 +152,33 @@ static inline void carry_out(struct worker *w, struct slot *s)
 }
 
 /* Its errno goes where it goes, like all that it leaves on its stack. */
-static inline struct slot *run(struct worker *w, struct slot *s)
+static inline struct slot *run(struct carrier *c, struct slot *s)
 {
-	*w->error = s->error;
-	ctx_to_actor(&w->ctx, &s->ctx, w->modes);
+	*c->error = s->error;
+	ctx_to_actor(&c->ctx, &s->ctx, c->modes, c);
 	/* Others may have run since, each after the one before. */
-	s = w->current;
-	w->modes = s->ctx.modes;
-	s->error = *w->error;
+	s = c->current;
+	c->modes = s->ctx.modes;
+	s->error = *c->error;
+#ifdef ROOST_DEBUG
+	if (c->intent != INTENT_DISPLACED && !carrier_is_inside(c))
+		log_fatal("an actor was suspended outside of the library");
+#endif
 	return s;
 }
 
-static inline void resume(struct worker *w, struct slot *s)
+/* @c->worker may be NULL afterwards. */
+static inline void resume(struct carrier *c, struct worker *w, struct slot *s)
 {
 	stat_add(&w->stats.resumes, 1);
-	w->current = s;
-	w->intent = INTENT_YIELD;
+	c->current = s;
+	c->intent = INTENT_YIELD;
 	if (actor_stillborn(s))
-		w->intent = INTENT_EXIT;
+		c->intent = INTENT_EXIT;
 	else
-		s = run(w, s);
-	w->current = NULL;
-	carry_out(w, s);
+		s = run(c, s);
+	c->current = NULL;
+	carry_out(c, s);
 }
 
 /*
@@ -254,15 +256,25 @@ static void go_idle(struct worker *w)
 		rt->backend->park(w, event);
 }
 
-void worker_loop(struct worker *w)
+/* An actor was taken, perhaps the last one: is nobody kept waiting by it? */
+static noinline void tell_empty(struct worker *w)
 {
-	struct runtime *rt = w->rt;
+	if (worker_queued(w) || !runtime_told_queued(w->rt))
+		return;
+	runtime_set_queued(w->rt, 0);
+	/* Who queues meanwhile: pairs with the fence in runtime_tell_queued(). */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (worker_queued(w))
+		runtime_set_queued(w->rt, 1);
+}
+
+/* Return: true if the worker was lost, false at the end of the run. */
+static bool carry(struct carrier *c)
+{
+	struct worker *w = c->worker;
+	struct runtime *rt = c->rt;
 	struct slot *s = NULL;
 
-	set_current_worker(w);
-	w->error = errno_place();
-	ctx_init_thread(&w->ctx);
-	w->modes = w->ctx.modes;
 	for (;;) {
 		/*
 		 * Not so often while there is a queue anyway.  Alone with an empty
@@ -276,14 +288,28 @@ void worker_loop(struct worker *w)
 		if (s) {
 			if (rt->backend->busy)
 				rt->backend->busy(w);
-			resume(w, s);
+			if (unlikely(rt->takeover))
+				tell_empty(w);
+			resume(c, w, s);
+			if (unlikely(!c->worker))
+				return true;
 		} else if (run_over(rt)) {
-			break;
+			return false;
 		} else {
 			go_idle(w);
 		}
 	}
-	if (ctx_modes_differ(w->modes, w->ctx.modes))
-		ctx_modes_load(w->ctx.modes);
-	set_current_worker(NULL);
+}
+
+void worker_loop(struct carrier *c)
+{
+	carrier_begin(c);
+	while (c->worker || threads_stand_by(c)) {
+		if (carry(c))
+			continue;
+		c->rt->backend->worker_leave(c->worker);
+		c->worker = NULL;
+		break;
+	}
+	carrier_end(c);
 }

@@ -1,36 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * worker.h - a scheduling place and the thread that runs it.
+ * worker.h - a scheduling place.  The thread that runs it is in carrier.h.
  */
 #ifndef ROOST_LIB_WORKER_H
 #define ROOST_LIB_WORKER_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 #include <roost/types.h>
 
+#include "carrier.h"
 #include "compiler.h"
-#include "ctx.h"
 #include "runq.h"
 
 struct runtime;
 struct slot;
 
-/* What an actor wants when it gives up its worker. */
-enum intent {
-	INTENT_YIELD,		/* the default of each resume (S0-45) */
-	INTENT_PARK,
-	INTENT_PARK_ENDLESS,
-	INTENT_PARK_AND_HAND,	/* open a wait, park, then publish @hand */
-	INTENT_EXIT,
-};
-
 /*
- * Counters of one worker.  Written by its own thread only (stat_add()), read by
+ * Counters of one worker.  Written by its carrier only (stat_add()), read by
  * anybody.  Backends count what is marked so.
  */
 struct worker_stats {
@@ -47,6 +36,7 @@ struct worker_stats {
 	_Atomic uint64_t fd_arms;		/* fd.c */
 	_Atomic uint64_t fd_events;		/* fd.c */
 	_Atomic uint64_t ring_ios;		/* io_ring.c */
+	_Atomic uint64_t displaced;
 };
 
 static inline void stat_add(_Atomic uint64_t *counter, uint64_t n)
@@ -57,62 +47,55 @@ static inline void stat_add(_Atomic uint64_t *counter, uint64_t n)
 }
 
 /**
- * struct worker - one worker
+ * struct worker - one worker; all that is not constant is its carrier's
  * @rt:		its runtime, constant
  * @index:	its number, its bit in the idle mask, constant
  * @backend:	the backend's own, from worker_init() to worker_fini()
- * @thread:	its thread; not for worker 0
- * @clock:	CPU time clock of its thread
- * @clock_start: what that showed when the thread became a worker
- * @current:	the actor that runs, NULL in scheduler context
- * @intent:	what @current asked for
- * @error:	where its thread has errno
  * @hand:	for INTENT_PARK_AND_HAND: stored to @hand_to once the actor is parked
  * @hand_to:	constant, the backend's
  * @own:	with one worker alone: taken from the run queue, to run next
  * @spare:	resumes before which collect() need not be called, as long as more
  *		than one actor is ready; the backend's
- * @ctx:	the scheduler's context while an actor runs
- * @modes:	floating point modes of the thread while it is in there
  * @stats:	counters
  */
 struct worker {
 	struct runtime *rt;
 	unsigned int index;
 	void *backend;
-	pthread_t thread;
-	clockid_t clock;
-	uint64_t clock_start;
-
-	struct slot *current ____cacheline_aligned;
-	enum intent intent;
-	int *error;
-	uint32_t hand;
-	uint32_t spare;
 	_Atomic uint32_t *hand_to;
+
+	uint32_t hand ____cacheline_aligned;
+	uint32_t spare;
 	struct runq_batch own;
-	struct ctx ctx;
-	ctx_modes modes;
 
 	struct worker_stats stats ____cacheline_aligned;
 } __attribute__((aligned(128)));
 
 /**
- * worker_self() - the worker that the calling thread runs, or NULL
+ * worker_self() - the worker that the calling thread carries, or NULL
  *
- * Not inlined, so that no compiler keeps the address of a thread's variable
- * over a switch; ask again after anything that may switch.
+ * In the library; as carrier_self().
  */
-struct worker *worker_self(void);
+static inline struct worker *worker_self(void)
+{
+	return carrier_self()->worker;
+}
 
 /** worker_actor() - the calling actor's slot, NULL outside of an actor */
-struct slot *worker_actor(void);
+static inline struct slot *worker_actor(void)
+{
+	return carrier_self()->current;
+}
 
-/** worker_suspend() - leave the calling actor with @intent, until resumed */
-void worker_suspend(enum intent intent);
+/*
+ * worker_suspend() - leave the calling actor with @intent, until resumed
+ *
+ * Return: its carrier then.
+ */
+struct carrier *worker_suspend(enum intent intent);
 
-/** worker_suspend_on() - the same where @w is known to be worker_self() */
-void worker_suspend_on(struct worker *w, enum intent intent);
+/** worker_suspend_on() - the same where @c is known to be carrier_self() */
+struct carrier *worker_suspend_on(struct carrier *c, enum intent intent);
 
 /** worker_hand() - publish what is staged with @w->hand */
 static inline void worker_hand(struct worker *w)
@@ -144,7 +127,11 @@ struct worker *worker_claim_idle(struct runtime *rt);
 /** worker_wake_claimed() - wake what worker_claim_idle() gave */
 void worker_wake_claimed(struct runtime *rt, struct worker *target);
 
-/** worker_loop() - be worker @w until the run is over */
-void worker_loop(struct worker *w);
+/*
+ * worker_loop() - carry whatever worker @c has a lease of
+ *
+ * Until the run is over, or the thread is not needed; then @c->worker is NULL.
+ */
+void worker_loop(struct carrier *c);
 
 #endif /* ROOST_LIB_WORKER_H */

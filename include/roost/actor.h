@@ -4,7 +4,8 @@
  *
  * All calls are for actors only, -EPERM elsewhere, unless they say otherwise.
  * Calls that wait give other actors the worker meanwhile, and return
- * -ECANCELED once the calling actor was stopped.
+ * -ECANCELED once the calling actor was stopped.  After any call the actor may be on
+ * another thread: Documentation/blocking.rst.
  */
 #ifndef ROOST_ACTOR_H
 #define ROOST_ACTOR_H

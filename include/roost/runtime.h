@@ -32,6 +32,13 @@ enum roost_backend {
  *		At most a second.  Default 0.
  * @backend:	see enum roost_backend.  The environment variable ROOST_BACKEND
  *		("kernel", "futex", "auto") overrides ROOST_BACKEND_AUTO.
+ * @standbys:	threads that may be started besides one for each worker, so that
+ *		others run while an actor is blocked outside of this library: in
+ *		read(2), a page fault, for a mutex.  One is started at once, more
+ *		as they are needed.  They serve with the kernel backend only,
+ *		where the module does that (parameter carriers=1).  At most
+ *		65,536.  Default 64; ROOST_NO_STANDBYS: none, whoever blocks keeps
+ *		the worker.
  * @reserved:	must be zero
  */
 struct roost_config {
@@ -43,8 +50,11 @@ struct roost_config {
 	uint64_t tick_ns;
 	uint64_t slack_ns;
 	enum roost_backend backend;
-	unsigned int reserved[6];
+	unsigned int standbys;
+	unsigned int reserved[5];
 };
+
+#define ROOST_NO_STANDBYS	(~0U)
 
 /**
  * roost_run() - run a runtime until its last actor has ended
@@ -82,7 +92,10 @@ int roost_run(const struct roost_config *config, roost_fn root, void *arg);
  * @fd_arms:	registrations of files
  * @fd_events:	deliveries to files
  * @ring_ios:	sends and receives made as operations in the ring
- * @busy_ns:	CPU time of the worker threads
+ * @takeovers:	workers given to another thread because an actor was blocked
+ * @displaced:	such actors that have come back, and went on elsewhere
+ * @starved:	times that no thread stood by to be given one
+ * @busy_ns:	CPU time of the runtime's threads
  * @idle_mask:	workers idle now
  * @reserved:	zero
  *
@@ -108,7 +121,10 @@ struct roost_stats {
 	uint64_t busy_ns;
 	uint64_t idle_mask[4];
 	uint64_t ring_ios;
-	uint64_t reserved[7];
+	uint64_t takeovers;
+	uint64_t displaced;
+	uint64_t starved;
+	uint64_t reserved[4];
 };
 
 /**

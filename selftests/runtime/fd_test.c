@@ -14,6 +14,7 @@
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 
+#include "inside.h"
 #include "io_help.h"
 
 /* The inside, for events that no file gives on demand. */
@@ -917,19 +918,20 @@ ACTOR_TEST(stale_events_and_hints_make_nobody_ready, 2)	/* S3-39, S3-30 */
 	settle();
 	REQUIRE(state_of(p[0]));
 	sequence = state_of(p[0])->sequence;
-	CHECK(!fd_event(rt, (unsigned int)p[0], sequence - 1, POLLIN));
-	CHECK(!fd_event(rt, (unsigned int)p[0], sequence + 1, POLLIN));
-	CHECK(!fd_event(rt, 100000000, sequence, POLLIN));
-	fd_error(rt, (unsigned int)p[0], sequence - 1, -EIO);
+	CHECK(!INSIDE(fd_event(rt, (unsigned int)p[0], sequence - 1, POLLIN)));
+	CHECK(!INSIDE(fd_event(rt, (unsigned int)p[0], sequence + 1, POLLIN)));
+	CHECK(!INSIDE(fd_event(rt, 100000000, sequence, POLLIN)));
+	INSIDE(fd_error(rt, (unsigned int)p[0], sequence - 1, -EIO));
 	settle();
 	CHECK(!atomic_load(&w.done));
 
 	/* A hint makes it look, arm anew, and sleep on; so does a false event. */
 	CHECK_EQ(roost_stats(&before), 0);
-	CHECK(fd_event(rt, (unsigned int)p[0], sequence, 0));
+	CHECK(INSIDE(fd_event(rt, (unsigned int)p[0], sequence, 0)));
 	settle();
 	CHECK(!atomic_load(&w.done));
-	CHECK(fd_event(rt, (unsigned int)p[0], state_of(p[0])->sequence, POLLIN));
+	sequence = state_of(p[0])->sequence;
+	CHECK(INSIDE(fd_event(rt, (unsigned int)p[0], sequence, POLLIN)));
 	settle();
 	CHECK(!atomic_load(&w.done));
 	CHECK_EQ(roost_stats(&after), 0);
@@ -950,8 +952,8 @@ ACTOR_TEST(error_of_the_backend_reaches_the_waiters, 2)
 		waiter_start(&w[i], p[0], POLLIN, soon());
 	settle();
 	REQUIRE(state_of(p[0]));
-	fd_error(runtime_self(), (unsigned int)p[0], state_of(p[0])->sequence,
-		 -ENOSPC);
+	INSIDE(fd_error(runtime_self(), (unsigned int)p[0], state_of(p[0])->sequence,
+		 -ENOSPC));
 	for (i = 0; i < 20; i++)
 		CHECK_EQ(waiter_join(&w[i]), -ENOSPC);
 	CHECK(!state_of(p[0])->armed);

@@ -43,7 +43,8 @@ ROOST_TEST(knobs_out_of_range_are_refused_by_name)
 	refused((struct roost_config){ .slack_ns = ~0ULL }, "slack_ns");
 	refused((struct roost_config){ .backend = (enum roost_backend)3 },
 		"backend");
-	reserved.reserved[5] = 1;
+	refused((struct roost_config){ .standbys = 65537 }, "standbys");
+	reserved.reserved[4] = 1;
 	refused(reserved, "reserved");
 	setenv("ROOST_BACKEND_SAVED", getenv("ROOST_BACKEND") ? : "", 1);
 	setenv("ROOST_BACKEND", "bogus", 1);

@@ -8,6 +8,7 @@
 #include "runtime.h"
 #include "wait.h"
 
+#include "inside.h"
 #include "run.h"
 
 ACTOR_TEST(s0_19_wake_between_begin_and_park_a_million_times, 2)
@@ -16,11 +17,11 @@ ACTOR_TEST(s0_19_wake_between_begin_and_park_a_million_times, 2)
 	struct runtime *rt = runtime_self();
 
 	for (i = 0; i < n; i++) {
-		struct wait_ref ref = wait_begin();
+		struct wait_ref ref = INSIDE(wait_begin());
 
-		if (!wait_wake(rt, ref))
+		if (!INSIDE(wait_wake(rt, ref)))
 			lost++;
-		if (wait_park(ROOST_FOREVER, false))
+		if (INSIDE(wait_park(ROOST_FOREVER, false)))
 			lost++;
 	}
 	CHECK_EQ(lost, 0);
@@ -29,28 +30,28 @@ ACTOR_TEST(s0_19_wake_between_begin_and_park_a_million_times, 2)
 ACTOR_TEST(s0_23_an_older_waits_wake_does_nothing, 2)
 {
 	struct runtime *rt = runtime_self();
-	struct wait_ref old = wait_begin();
+	struct wait_ref old = INSIDE(wait_begin());
 
-	CHECK(wait_wake(rt, old));
-	CHECK_EQ(wait_park(ROOST_FOREVER, false), 0);
-	wait_begin();
-	CHECK(!wait_wake(rt, old));
-	CHECK_EQ(wait_park(roost_after(ROOST_MSEC(2)), false), -ETIMEDOUT);
+	CHECK(INSIDE(wait_wake(rt, old)));
+	CHECK_EQ(INSIDE(wait_park(ROOST_FOREVER, false)), 0);
+	INSIDE(wait_begin());
+	CHECK(!INSIDE(wait_wake(rt, old)));
+	CHECK_EQ(INSIDE(wait_park(roost_after(ROOST_MSEC(2)), false)), -ETIMEDOUT);
 }
 
 ACTOR_TEST(s0_25_a_retired_waits_wake_does_not_leak, 2)
 {
 	struct runtime *rt = runtime_self();
-	struct wait_ref ref = wait_begin();
+	struct wait_ref ref = INSIDE(wait_begin());
 
-	CHECK(wait_wake(rt, ref));
-	wait_retire();
-	wait_begin();
-	CHECK_EQ(wait_park(roost_after(ROOST_MSEC(2)), false), -ETIMEDOUT);
+	CHECK(INSIDE(wait_wake(rt, ref)));
+	INSIDE(wait_retire());
+	INSIDE(wait_begin());
+	CHECK_EQ(INSIDE(wait_park(roost_after(ROOST_MSEC(2)), false)), -ETIMEDOUT);
 	/* And without the new wait being told before. */
-	ref = wait_begin();
-	wait_retire();
-	CHECK(!wait_wake(rt, ref));
+	ref = INSIDE(wait_begin());
+	INSIDE(wait_retire());
+	CHECK(!INSIDE(wait_wake(rt, ref)));
 }
 
 /* A thread outside ends the waits that an actor publishes. */
@@ -85,7 +86,7 @@ static void *outside_waker(void *arg)
 		ref.epoch = atomic_load(&p->epoch);
 		while (roost_now() < atomic_load(&p->not_before))
 			sched_yield();
-		atomic_store(&p->landed, wait_wake(p->rt, ref));
+		atomic_store(&p->landed, INSIDE(wait_wake(p->rt, ref)));
 		atomic_store(&p->answered, turn);
 	}
 	return NULL;
@@ -121,8 +122,8 @@ static void race_with_park(struct published *p)
 	unsigned long n = rounds(5000), i, bad = 0;
 
 	for (i = 0; i < n; i++) {
-		publish(p, wait_begin());
-		if (wait_park(ROOST_FOREVER, false))
+		publish(p, INSIDE(wait_begin()));
+		if (INSIDE(wait_park(ROOST_FOREVER, false)))
 			bad++;
 		if (!answer(p))
 			bad++;
@@ -148,8 +149,8 @@ static void race_with_deadline(struct published *p)
 
 		atomic_store(&p->not_before,
 			     roost_after(random_below(&r, 300000)));
-		publish(p, wait_begin());
-		err = wait_park(roost_after(in), false);
+		publish(p, INSIDE(wait_begin()));
+		err = INSIDE(wait_park(roost_after(in), false));
 		if (answer(p) != (err == 0) || (err && err != -ETIMEDOUT))
 			bad++;
 		if (err)
@@ -172,11 +173,11 @@ static void race_with_retire(struct published *p)
 	unsigned long n = rounds(5000), i, bad = 0;
 
 	for (i = 0; i < n; i++) {
-		publish(p, wait_begin());
-		wait_retire();
-		wait_begin();
+		publish(p, INSIDE(wait_begin()));
+		INSIDE(wait_retire());
+		INSIDE(wait_begin());
 		/* What was retired must not end this one. */
-		if (wait_park(roost_after(1000), false) != -ETIMEDOUT)
+		if (INSIDE(wait_park(roost_after(1000), false)) != -ETIMEDOUT)
 			bad++;
 		answer(p);
 	}
@@ -194,16 +195,16 @@ static void stopped_in_waits(void *arg)
 
 	atomic_store(phase, 1);
 	for (;;) {
-		wait_begin();
+		INSIDE(wait_begin());
 		if (roost_self() & 1)
 			roost_yield();
-		wait_retire();
-		wait_begin();
-		if (wait_park(roost_after(2000), false) == -ECANCELED)
+		INSIDE(wait_retire());
+		INSIDE(wait_begin());
+		if (INSIDE(wait_park(roost_after(2000), false)) == -ECANCELED)
 			break;
 	}
-	wait_begin();
-	CHECK_EQ(wait_park(ROOST_FOREVER, true), -ECANCELED);
+	INSIDE(wait_begin());
+	CHECK_EQ(INSIDE(wait_park(ROOST_FOREVER, true)), -ECANCELED);
 	atomic_store(phase, 2);
 }
 
@@ -233,45 +234,45 @@ ACTOR_TEST(s0_23_a_late_expiry_ends_its_own_wait_only, 1)
 	struct runtime *rt = runtime_self();
 	struct slot *s = worker_actor();
 	struct wtimer *t = &s->timer;
-	struct wait_ref ref = wait_begin();
+	struct wait_ref ref = INSIDE(wait_begin());
 	uint64_t word;
 
 	/* As timer_want() leaves it, with a deadline that has passed. */
 	atomic_store(&t->epoch, ref.epoch);
 	atomic_store(&t->deadline, 1);
-	CHECK(wait_wake(rt, ref));
-	wait_retire();
+	CHECK(INSIDE(wait_wake(rt, ref)));
+	INSIDE(wait_retire());
 	/* Over, and the actor has not yet taken the deadline back. */
 	word = slot_load(s);
-	CHECK_EQ(timer_expired(rt, t, roost_now()), ROOST_FOREVER);
+	CHECK_EQ(INSIDE(timer_expired(rt, t, roost_now())), ROOST_FOREVER);
 	CHECK_EQ(slot_load(s), word);
 	/* The next wait has begun, and has stored nothing yet. */
-	ref = wait_begin();
+	ref = INSIDE(wait_begin());
 	word = slot_load(s);
-	CHECK_EQ(timer_expired(rt, t, roost_now()), ROOST_FOREVER);
+	CHECK_EQ(INSIDE(timer_expired(rt, t, roost_now())), ROOST_FOREVER);
 	CHECK_EQ(slot_load(s), word);
 	/* Wanted later: this is what must be armed. */
 	atomic_store(&t->epoch, ref.epoch);
 	atomic_store(&t->deadline, 1ULL << 62);
-	CHECK_EQ(timer_expired(rt, t, roost_now()), 1ULL << 62);
+	CHECK_EQ(INSIDE(timer_expired(rt, t, roost_now())), 1ULL << 62);
 	CHECK_EQ(slot_load(s), word);
 	/* And its own, which ends it. */
 	atomic_store(&t->deadline, 1);
-	CHECK_EQ(timer_expired(rt, t, roost_now()), ROOST_FOREVER);
+	CHECK_EQ(INSIDE(timer_expired(rt, t, roost_now())), ROOST_FOREVER);
 	CHECK_EQ(slot_wait_outcome(s), SLOT_TIMED_OUT);
-	CHECK(!wait_wake(rt, ref));
+	CHECK(!INSIDE(wait_wake(rt, ref)));
 	atomic_store(&t->deadline, ROOST_FOREVER);
-	wait_retire();
+	INSIDE(wait_retire());
 }
 
 ACTOR_TEST(s0_20_many_wakes_while_running_one_requeue, 1)
 {
 	struct runtime *rt = runtime_self();
 	struct roost_stats before, after;
-	struct wait_ref ref = wait_begin();
+	struct wait_ref ref = INSIDE(wait_begin());
 
-	wait_wake(rt, ref);
-	wait_wake(rt, ref);
+	INSIDE(wait_wake(rt, ref));
+	INSIDE(wait_wake(rt, ref));
 	roost_unpark(roost_self());
 	roost_unpark(roost_self());
 	CHECK_EQ(runq_length(rt->runq), 0);
@@ -280,8 +281,8 @@ ACTOR_TEST(s0_20_many_wakes_while_running_one_requeue, 1)
 	roost_stats(&after);
 	CHECK_EQ(after.resumes - before.resumes, 1);
 	CHECK_EQ(runq_length(rt->runq), 0);
-	wait_begin();
-	wait_retire();
+	INSIDE(wait_begin());
+	INSIDE(wait_retire());
 }
 
 ACTOR_TEST(park_remembers_one_permit, 2)

@@ -42,9 +42,12 @@ typedef uint32_t ctx_modes;
 #define CTX_LOST_AVX512
 #endif
 
-/* ctx_jump() - leave @from, go on at @to; returns when somebody jumps to @from */
-static inline __attribute__((always_inline)) void
-ctx_jump(struct ctx_words *from, const struct ctx_words *to)
+/*
+ * ctx_jump() - leave @from, go on at @to; returns when somebody jumps to @from
+ * @tell:	what the call returns that is gone on at; a new context never learns it
+ */
+static inline __attribute__((always_inline)) void *
+ctx_jump(struct ctx_words *from, const struct ctx_words *to, void *tell)
 {
 	__asm__ volatile("leaq 1f(%%rip), %%rax\n\t"
 			 "pushq %%rbp\n\t"
@@ -53,13 +56,14 @@ ctx_jump(struct ctx_words *from, const struct ctx_words *to)
 			 "movq (%1), %%rsp\n\t"
 			 "jmpq *8(%1)\n"
 			 "1:\tpopq %%rbp"
-			 : "+D"(from), "+S"(to)
+			 : "+D"(from), "+S"(to), "+d"(tell)
 			 :
-			 : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11",
-			   "r12", "r13", "r14", "r15", "memory", "cc", "xmm0",
-			   "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6",
-			   "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",
-			   "xmm13", "xmm14", "xmm15" CTX_LOST_AVX512);
+			 : "rax", "rbx", "rcx", "r8", "r9", "r10", "r11", "r12",
+			   "r13", "r14", "r15", "memory", "cc", "xmm0", "xmm1",
+			   "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
+			   "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13",
+			   "xmm14", "xmm15" CTX_LOST_AVX512);
+	return tell;
 }
 
 /* Those of the calling thread. */

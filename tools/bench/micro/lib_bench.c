@@ -129,10 +129,12 @@ static void calls_main(void *arg)
 	roost_yield();
 	for (i = 0; i < bench_runs() + 1; i++) {
 		/* What is allocated when first touched is in the first. */
+		library_enter();
 		if (!i)
 			arm_kernel(worker_self(), slots);
 		else
 			measure_all(worker_self(), worker_actor(), slots);
+		library_leave();
 	}
 	for (i = 0; i < CROWD; i++)
 		roost_unpark(crowd[i]);

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/* carrier.c - which carrier the calling thread is, and what if it is displaced. */
+#include "carrier.h"
+
+#include "errno_cell.h"
+#include "runtime.h"
+#include "worker.h"
+
+/* For all threads that are none, so that nobody has to ask whether there is one. */
+static struct carrier nobody;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static _Thread_local struct carrier *self = &nobody;
+
+noinline struct carrier *carrier_self(void)
+{
+	/* Keeps the compiler from taking this for a function without effect. */
+	__asm__ volatile("");
+	return self;
+}
+
+static noinline void set_self(struct carrier *c)
+{
+	__asm__ volatile("");
+	self = c;
+}
+
+struct runtime *runtime_self(void)
+{
+	return carrier_self()->rt;
+}
+
+void carrier_unshare(struct carrier *c)
+{
+	c->word = c->own_words;
+	c->outside = 0;
+	c->inside = 1;
+	atomic_store_explicit(c->word, 1, memory_order_relaxed);
+}
+
+bool carrier_share(struct carrier *c, _Atomic uint32_t *word, uint32_t outside,
+		   uint32_t inside)
+{
+	c->word = word;
+	c->outside = outside;
+	c->inside = inside;
+	return local_replace(word, outside, inside);
+}
+
+/*
+ * The worker's page is not there in a child; what needs none goes on to work.  The
+ * library does not fork: an actor did.
+ */
+static void in_child(void)
+{
+	struct carrier *c = carrier_self();
+
+	if (!c->current)
+		return;
+	carrier_unshare(c);
+	library_leave_on(c);
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
+}
+
+void carrier_begin(struct carrier *c)
+{
+	if (c->rt->takeover)
+		pthread_once(&once, watch_forks);
+	set_self(c);
+	c->error = errno_place();
+	ctx_init_thread(&c->ctx);
+	c->modes = c->ctx.modes;
+}
+
+void carrier_end(struct carrier *c)
+{
+	if (ctx_modes_differ(c->modes, c->ctx.modes))
+		ctx_modes_load(c->ctx.modes);
+	set_self(&nobody);
+}
+
+/*
+ * Not before the actor is off its stack may another resume it, so its scheduler
+ * queues it.
+ */
+noinline struct carrier *carrier_regain(struct carrier *c)
+{
+	return worker_suspend_on(c, INTENT_DISPLACED);
+}

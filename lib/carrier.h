@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * carrier.h - an OS thread of a runtime, and the way into the library.
+ *
+ * A carrier runs the worker whose lease it has.  With a module that takes the
+ * worker of a carrier that is blocked in an actor (struct runtime.takeover), it may
+ * find out, when the actor calls the library, that the lease was given to another.
+ * Then the actor is queued, to go on on whatever worker takes it, and the thread
+ * stands by.
+ *
+ * THE WORD.  The worker's page says whether its carrier is inside the library, the
+ * scheduler included: the module looks at it when the thread leaves its CPU or runs
+ * for too long, and takes nothing from who is inside.  So whoever is displaced holds
+ * no lock of the library, and is not in the middle of anything.  The word names the
+ * lease, and is changed from outside to inside in one step: that fails for who was
+ * displaced and does not know it yet, and leaves alone what is the next carrier's.
+ * Where nobody is ever displaced it is a word of the thread.  Beside it stands
+ * another that changes with each actor that is resumed: one that goes on for too long
+ * while others wait loses its worker as well.
+ *
+ * An actor's function begins outside.  Each public function that an actor may call
+ * is between library_enter() and library_leave(); inside, the lease is sure, also
+ * over a switch, after which it is another carrier's, perhaps.  They are not
+ * nested: inside the library, what is public is called by its inner name.
+ *
+ * Neither needs more than the order of the program: who looks is the kernel, when it
+ * has interrupted this very thread, and what it does then is done before the
+ * thread goes on.  What a carrier has written to the worker is seen by the next one
+ * through the locks that the kernel takes for the change.
+ *
+ * WHO NEED NOT ENTER.  roost_now() and roost_after() only read the clock.
+ * roost_self() and roost_stopped() read what belongs to the thread (@current, @rt) or
+ * to the actor (its state word), which are the same for a displaced one, and take no
+ * lock.  roost_run() is not for actors.  A signal handler in an actor is part of it.
+ */
+#ifndef ROOST_LIB_CARRIER_H
+#define ROOST_LIB_CARRIER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "arch/x86_64/local.h"
+#include "compiler.h"
+#include "ctx.h"
+#include "list.h"
+
+struct runtime;
+struct slot;
+struct worker;
+
+/* What an actor wants when it gives up its worker. */
+enum intent {
+	INTENT_YIELD,		/* the default of each resume (S0-45) */
+	INTENT_PARK,
+	INTENT_PARK_ENDLESS,
+	INTENT_PARK_AND_HAND,	/* open a wait, park, then publish worker->hand */
+	INTENT_EXIT,
+	INTENT_DISPLACED,	/* the carrier has no worker any more */
+};
+
+/**
+ * struct carrier - one thread
+ * @current:	the actor that runs, NULL in scheduler context
+ * @worker:	what it carries, as far as it knows; NULL: it is to stand by
+ * @word:	see above: in the worker's page, or in @own_words
+ * @outside:	what it is then
+ * @inside:	what it is then
+ * @intent:	what @current asked for
+ * @own_words:	as in the page, not shared
+ * @rt:		its runtime, constant
+ * @error:	where the thread has errno
+ * @ctx:	the scheduler's context while an actor runs
+ * @modes:	floating point modes of the thread while it is in there
+ * @thread:	the thread; not for the one that called roost_run()
+ * @clock:	CPU time clock of the thread
+ * @clock_start: what that showed in the beginning
+ * @node:	in rt->threads.all; under rt->threads.lock, as is all below
+ * @counted:	it is among rt->threads.ready already
+ * @awaited:	roost_run() is waiting for its end
+ */
+struct carrier {
+	struct slot *current;
+	struct worker *worker;
+	_Atomic uint32_t *word;
+	uint32_t outside;
+	uint32_t inside;
+	enum intent intent;
+	_Atomic uint32_t own_words[4];
+	struct runtime *rt;
+	int *error;
+	ctx_modes modes;
+	struct ctx ctx;
+
+	pthread_t thread ____cacheline_aligned;
+	clockid_t clock;
+	uint64_t clock_start;
+	struct list_head node;
+	bool counted;
+	bool awaited;
+} __attribute__((aligned(CACHELINE)));
+
+/**
+ * carrier_self() - the calling thread's; one without actor and worker for threads
+ *	that are none
+ *
+ * Not inlined, so that no compiler keeps the address of a thread's variable
+ * over a switch; ask again after anything that may switch.
+ */
+struct carrier *carrier_self(void);
+
+/** carrier_begin() - the calling thread is @c from now on */
+void carrier_begin(struct carrier *c);
+
+/** carrier_end() - ... and is none any more */
+void carrier_end(struct carrier *c);
+
+/** carrier_unshare() - @c, which is inside, cannot be displaced */
+void carrier_unshare(struct carrier *c);
+
+/**
+ * carrier_share() - @c has got a lease; go inside
+ * @word:	in the worker's page
+ * @outside:	what says there that it is outside
+ * @inside:	the other
+ *
+ * Return: false if it has been displaced since.
+ */
+bool carrier_share(struct carrier *c, _Atomic uint32_t *word, uint32_t outside,
+		   uint32_t inside);
+
+/** carrier_is_inside() - for checks only */
+static inline bool carrier_is_inside(const struct carrier *c)
+{
+	return atomic_load_explicit(c->word, memory_order_relaxed) == c->inside;
+}
+
+/* From @word on. */
+#define CARRIER_RESUMES	3
+
+/** carrier_resumed() - another actor runs on @c, and is about to leave the library */
+static inline __attribute__((always_inline)) void
+carrier_resumed(struct carrier *c)
+{
+	local_increment(&c->word[CARRIER_RESUMES]);
+}
+
+/*
+ * carrier_regain() - the calling actor's thread has lost its worker
+ *
+ * Return: its carrier then, which has one.
+ */
+struct carrier *carrier_regain(struct carrier *c);
+
+/** library_enter_on() - library_enter() of an actor on @c, which is carrier_self() */
+static inline __attribute__((always_inline)) struct carrier *
+library_enter_on(struct carrier *c)
+{
+	if (unlikely(!local_replace(c->word, c->outside, c->inside)))
+		return carrier_regain(c);
+	return c;
+}
+
+/**
+ * library_enter() - an actor has called
+ *
+ * Return: its carrier, perhaps another than before; NULL outside of an actor,
+ * and then nothing is to be left.
+ */
+static inline struct carrier *library_enter(void)
+{
+	struct carrier *c = carrier_self();
+
+	return unlikely(!c->current) ? NULL : library_enter_on(c);
+}
+
+/** library_leave_on() - library_leave() where @c is known to be carrier_self() */
+static inline __attribute__((always_inline)) void
+library_leave_on(struct carrier *c)
+{
+	/* What was done inside is done. */
+	atomic_signal_fence(memory_order_seq_cst);
+	atomic_store_explicit(c->word, c->outside, memory_order_relaxed);
+}
+
+/** library_leave() - back to the actor; nothing of the worker is used any more */
+static inline void library_leave(void)
+{
+	library_leave_on(carrier_self());
+}
+
+/** library_return() - library_leave(), returning @result */
+static inline ssize_t library_return(ssize_t result)
+{
+	library_leave();
+	return result;
+}
+
+#endif /* ROOST_LIB_CARRIER_H */

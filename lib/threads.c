@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * threads.c - starting, keeping and joining the threads of a runtime.
+ *
+ * A thread that ends joins the one that has ended before it, so that those that come
+ * and go leave nothing; the last one, and whoever is still there, is for roost_run().
+ */
+#define _GNU_SOURCE
+#include "threads.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "carrier.h"
+#include "log.h"
+#include "runtime.h"
+
+/* See threads.h. */
+#define KEEP_READY	3U
+
+static bool gate_answer_and_wait(struct threads *t, int err)
+{
+	struct gate *g = &t->gate;
+	bool go;
+
+	pthread_mutex_lock(&t->lock);
+	g->answers++;
+	if (err)
+		g->failure = err;
+	pthread_cond_broadcast(&g->changed);
+	while (!err && !g->open)
+		pthread_cond_wait(&g->changed, &t->lock);
+	go = !err && !g->refused;
+	pthread_mutex_unlock(&t->lock);
+	return go;
+}
+
+/* Wait for answer number @n.  Return: 0 or that thread's error. */
+static int gate_ask(struct threads *t, unsigned int n)
+{
+	struct gate *g = &t->gate;
+	int err;
+
+	pthread_mutex_lock(&t->lock);
+	while (g->answers < n)
+		pthread_cond_wait(&g->changed, &t->lock);
+	err = g->failure;
+	g->failure = 0;
+	pthread_mutex_unlock(&t->lock);
+	return err;
+}
+
+static void gate_open(struct threads *t, bool refused)
+{
+	pthread_mutex_lock(&t->lock);
+	t->gate.open = true;
+	t->gate.refused = refused;
+	pthread_cond_broadcast(&t->gate.changed);
+	pthread_mutex_unlock(&t->lock);
+}
+
+static uint64_t read_clock(clockid_t clock)
+{
+	struct timespec ts;
+
+	if (clock_gettime(clock, &ts))
+		return 0;
+	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
+}
+
+static uint64_t busy_ns(const struct carrier *c)
+{
+	uint64_t now = read_clock(c->clock);
+
+	return now > c->clock_start ? now - c->clock_start : 0;
+}
+
+uint64_t threads_busy_ns(struct runtime *rt)
+{
+	struct threads *t = &rt->threads;
+	struct carrier *c;
+	uint64_t sum;
+
+	pthread_mutex_lock(&t->lock);
+	sum = busy_ns(t->first) + t->ended_ns;
+	list_for_each_entry(c, &t->all, node)
+		sum += busy_ns(c);
+	pthread_mutex_unlock(&t->lock);
+	return sum;
+}
+
+static struct carrier *carrier_make(struct runtime *rt, struct worker *w)
+{
+	struct carrier *c = aligned_alloc(_Alignof(struct carrier), sizeof(*c));
+
+	if (!c)
+		return NULL;
+	memset(c, 0, sizeof(*c));
+	carrier_unshare(c);
+	c->rt = rt;
+	c->worker = w;
+	return c;
+}
+
+static void join(struct carrier *c)
+{
+	if (!c)
+		return;
+	pthread_join(c->thread, NULL);
+	free(c);
+}
+
+/* The last thing that a thread does, but for the first. */
+static void retire(struct carrier *c)
+{
+	struct threads *t = &c->rt->threads;
+	struct carrier *before = NULL;
+
+	pthread_mutex_lock(&t->lock);
+	t->ended_ns += busy_ns(c);
+	if (!c->awaited) {
+		list_del_init(&c->node);
+		before = t->ended;
+		t->ended = c;
+	}
+	pthread_mutex_unlock(&t->lock);
+	join(before);
+}
+
+static struct carrier *next_to_join(struct threads *t)
+{
+	struct carrier *c;
+
+	pthread_mutex_lock(&t->lock);
+	c = t->ended;
+	t->ended = NULL;
+	if (!c && !list_empty(&t->all)) {
+		c = list_first_entry(&t->all, struct carrier, node);
+		list_del_init(&c->node);
+		c->awaited = true;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return c;
+}
+
+/* Also those that are started meanwhile: who starts one has not ended. */
+static void join_all(struct runtime *rt)
+{
+	struct carrier *c;
+
+	while ((c = next_to_join(&rt->threads)))
+		join(c);
+}
+
+/*
+ * Signals are the business of the program's own threads; only what a thread
+ * does to itself stays deliverable.
+ */
+static void block_signals(sigset_t *old)
+{
+	static const int synchronous[] = {
+		SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS,
+	};
+	sigset_t set;
+	size_t i;
+
+	sigfillset(&set);
+	for (i = 0; i < ARRAY_SIZE(synchronous); i++)
+		sigdelset(&set, synchronous[i]);
+	pthread_sigmask(SIG_BLOCK, &set, old);
+}
+
+/* Lock held: it has its number before it, or who joins it, can go on. */
+static int start(struct carrier *c, void *(*main)(void *arg), void *arg)
+{
+	sigset_t old;
+	int err;
+
+	block_signals(&old);
+	err = pthread_create(&c->thread, NULL, main, arg);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (err)
+		return -err;
+	if (pthread_getcpuclockid(c->thread, &c->clock))
+		c->clock = CLOCK_THREAD_CPUTIME_ID;
+	list_add_tail(&c->node, &c->rt->threads.all);
+	return 0;
+}
+
+/* Workers */
+
+static void *worker_thread(void *arg)
+{
+	struct carrier *c = arg;
+	int err = c->rt->backend->worker_enter(c);
+
+	if (gate_answer_and_wait(&c->rt->threads, err))
+		worker_loop(c);
+	else if (!err)
+		c->rt->backend->worker_leave(c->worker);
+	retire(c);
+	return NULL;
+}
+
+static int start_worker(struct runtime *rt, unsigned int index)
+{
+	struct threads *t = &rt->threads;
+	struct carrier *c = carrier_make(rt, &rt->workers[index]);
+	char name[24];
+	int err;
+
+	if (!c)
+		return -ENOMEM;
+	pthread_mutex_lock(&t->lock);
+	err = start(c, worker_thread, c);
+	if (!err) {
+		snprintf(name, sizeof(name), "roost-w%u", index);
+		pthread_setname_np(c->thread, name);
+	}
+	pthread_mutex_unlock(&t->lock);
+	if (err) {
+		free(c);
+		return err;
+	}
+	return gate_ask(t, index);
+}
+
+static void start_workers(struct runtime *rt)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 1; i < rt->nr_inited; i++) {
+		err = start_worker(rt, i);
+		if (err)
+			break;
+	}
+	rt->nr_workers = i;
+	if (i < rt->config.workers)
+		log_line("only %u of %u workers could be started%s%s", i,
+			 rt->config.workers, err ? ": " : "",
+			 err ? strerror(-err) : "");
+}
+
+/* Standbys */
+
+static void *standby_thread(void *arg)
+{
+	struct carrier *c = arg;
+
+	pthread_setname_np(pthread_self(), "roost-standby");
+	worker_loop(c);
+	retire(c);
+	return NULL;
+}
+
+/* Lock held. */
+static void start_standby(struct runtime *rt)
+{
+	struct threads *t = &rt->threads;
+	struct carrier *c = carrier_make(rt, NULL);
+	int err = -ENOMEM;
+
+	if (c) {
+		c->counted = true;
+		err = start(c, standby_thread, c);
+	}
+	if (!err) {
+		t->more++;
+		t->ready++;
+		return;
+	}
+	free(c);
+	if (!t->said_failed)
+		log_line("no thread to stand by: %s: who blocks keeps its worker",
+			 strerror(-err));
+	t->said_failed = true;
+}
+
+/* Lock held.  Somebody is to stand by, unless there are too many already. */
+static void see_to_standby(struct runtime *rt)
+{
+	struct threads *t = &rt->threads;
+
+	if (t->ready)
+		return;
+	if (t->more < rt->config.standbys) {
+		start_standby(rt);
+		return;
+	}
+	if (!t->said_full)
+		log_line("all %u standbys are in use: who blocks now keeps its worker; set standbys higher",
+			 rt->config.standbys);
+	t->said_full = true;
+}
+
+/* Return: false if enough others stand by. */
+static bool may_stand_by(struct carrier *c)
+{
+	struct runtime *rt = c->rt;
+	struct threads *t = &rt->threads;
+	bool may = true;
+
+	pthread_mutex_lock(&t->lock);
+	if (c->counted) {
+		c->counted = false;
+	} else if (c != t->first && t->ready >= rt->nr_workers + KEEP_READY) {
+		t->more--;
+		may = false;
+	} else {
+		t->ready++;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return may;
+}
+
+bool threads_stand_by(struct carrier *c)
+{
+	struct runtime *rt = c->rt;
+	struct threads *t = &rt->threads;
+	int err;
+
+	if (!may_stand_by(c))
+		return false;
+	/* Only the thread that called roost_run() may get signals. */
+	do {
+		err = rt->backend->stand_by(c);
+	} while (err == -EINTR);
+	/* It has a worker: a call of the library was not left as it was entered. */
+	if (err == -EBUSY)
+		log_fatal("a carrier that was not displaced stands by");
+	pthread_mutex_lock(&t->lock);
+	t->ready--;
+	if (!err)
+		see_to_standby(rt);
+	else if (err != -ECANCELED && !t->said_failed)
+		log_line("cannot stand by: %s", strerror(-err));
+	pthread_mutex_unlock(&t->lock);
+	return !err;
+}
+
+void threads_dismiss(struct runtime *rt)
+{
+	if (rt->takeover)
+		rt->backend->dismiss(rt);
+}
+
+/* The whole */
+
+int threads_init(struct runtime *rt)
+{
+	struct threads *t = &rt->threads;
+
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_cond_init(&t->gate.changed, NULL);
+	INIT_LIST_HEAD(&t->all);
+	t->first = carrier_make(rt, NULL);
+	return t->first ? 0 : -ENOMEM;
+}
+
+void threads_fini(struct runtime *rt)
+{
+	free(rt->threads.first);
+	pthread_cond_destroy(&rt->threads.gate.changed);
+	pthread_mutex_destroy(&rt->threads.lock);
+}
+
+int threads_begin(struct runtime *rt)
+{
+	struct threads *t = &rt->threads;
+	struct carrier *c = t->first;
+	int err;
+
+	c->worker = &rt->workers[0];
+	if (pthread_getcpuclockid(pthread_self(), &c->clock))
+		c->clock = CLOCK_THREAD_CPUTIME_ID;
+	c->clock_start = read_clock(c->clock);
+	err = rt->backend->worker_enter(c);
+	if (err)
+		return err;
+	start_workers(rt);
+	if (rt->takeover) {
+		pthread_mutex_lock(&t->lock);
+		see_to_standby(rt);
+		pthread_mutex_unlock(&t->lock);
+	}
+	return 0;
+}
+
+void threads_run(struct runtime *rt, int err)
+{
+	gate_open(&rt->threads, err != 0);
+	if (err) {
+		threads_dismiss(rt);
+		rt->backend->worker_leave(&rt->workers[0]);
+	} else {
+		worker_loop(rt->threads.first);
+	}
+	join_all(rt);
+}
