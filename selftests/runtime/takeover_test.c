@@ -1,0 +1,641 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * takeover_test.c - actors that block their thread do not block the others.
+ *
+ * ROOST_CYCLES=n is how often an actor blocks and comes back in the longest test.
+ */
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <semaphore.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "takeover_help.h"
+
+#define MAX_BLOCKERS	8U
+
+/* Ways to block */
+
+/* Until a signal, which only this thread takes, and only now. */
+static void block_in_nanosleep(struct blocker *b)
+{
+	struct timespec ts = { .tv_sec = 1000 };
+	sigset_t set;
+
+	b->thread = pthread_self();
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	atomic_store(&b->interruptible, true);
+	while (atomic_load(&b->interruptible))
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	b->result = 1;
+}
+
+/* Again and again: it may not yet have been asleep. */
+static void release_nanosleep(struct blocker *b)
+{
+	while (!atomic_load(&b->interruptible))
+		roost_yield();
+	atomic_store(&b->interruptible, false);
+	while (b->result != 1) {
+		pthread_kill(b->thread, SIGUSR1);
+		roost_sleep(ROOST_MSEC(1));
+	}
+}
+
+static void on_signal(int sig unused_arg)
+{
+}
+
+/* Held by a thread outside, which lets it go when it is told to. */
+struct holder {
+	struct blocker *b;
+	pthread_t thread;
+	sem_t held;
+	sem_t let_go;
+};
+
+static void *hold(void *arg)
+{
+	struct holder *h = arg;
+
+	pthread_mutex_lock(&h->b->mutex);
+	sem_post(&h->held);
+	sem_wait(&h->let_go);
+	pthread_mutex_unlock(&h->b->mutex);
+	return NULL;
+}
+
+static void block_in_mutex(struct blocker *b)
+{
+	pthread_mutex_lock(&b->mutex);
+	pthread_mutex_unlock(&b->mutex);
+	b->result = 1;
+}
+
+static void release_mutex(struct blocker *b)
+{
+	struct holder *h = b->arg;
+
+	sem_post(&h->let_go);
+	pthread_join(h->thread, NULL);
+}
+
+static void prepare_mutex(struct blocker *b)
+{
+	static struct holder holders[MAX_BLOCKERS];
+	static unsigned int next;
+	struct holder *h = &holders[next++ % MAX_BLOCKERS];
+
+	b->block = block_in_mutex;
+	b->release = release_mutex;
+	b->arg = h;
+	h->b = b;
+	pthread_mutex_init(&b->mutex, NULL);
+	sem_init(&h->held, 0, 0);
+	sem_init(&h->let_go, 0, 0);
+	CHECK_EQ(pthread_create(&h->thread, NULL, hold, h), 0);
+	sem_wait(&h->held);
+}
+
+static void prepare_nanosleep(struct blocker *b)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+
+	CHECK_EQ(sigaction(SIGUSR1, &sa, NULL), 0);
+	b->block = block_in_nanosleep;
+	b->release = release_nanosleep;
+}
+
+static void prepare_read(struct blocker *b unused_arg)
+{
+}
+
+/* Not blocked at all: it goes on and on. */
+static void block_in_loop(struct blocker *b)
+{
+	while (!__atomic_load_n(&b->arg, __ATOMIC_ACQUIRE))
+		;
+	b->result = 1;
+}
+
+static void release_loop(struct blocker *b)
+{
+	__atomic_store_n(&b->arg, b, __ATOMIC_RELEASE);
+}
+
+static void prepare_loop(struct blocker *b)
+{
+	b->block = block_in_loop;
+	b->release = release_loop;
+}
+
+/* A page that is not there until somebody puts it there. */
+struct missing {
+	int uffd;
+	char *page;
+};
+
+static void block_in_fault(struct blocker *b)
+{
+	struct missing *m = b->arg;
+
+	b->result = *(volatile char *)m->page == 0 ? 1 : -1;
+}
+
+static void release_fault(struct blocker *b)
+{
+	struct missing *m = b->arg;
+	struct uffdio_zeropage zero = {
+		.range = {
+			.start = (uintptr_t)m->page,
+			.len = (__u64)sysconf(_SC_PAGESIZE),
+		},
+	};
+
+	CHECK_EQ(ioctl(m->uffd, UFFDIO_ZEROPAGE, &zero), 0);
+	close(m->uffd);
+}
+
+static void prepare_fault(struct blocker *b)
+{
+	static struct missing all[MAX_BLOCKERS];
+	static unsigned int next;
+	struct missing *m = &all[next++ % MAX_BLOCKERS];
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+
+	b->block = block_in_fault;
+	b->release = release_fault;
+	b->arg = m;
+	m->page = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(m->page != MAP_FAILED);
+	m->uffd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	REQUIRE(m->uffd >= 0);
+	REQUIRE_EQ(ioctl(m->uffd, UFFDIO_API, &api), 0);
+	reg.range.start = (uintptr_t)m->page;
+	reg.range.len = size;
+	REQUIRE_EQ(ioctl(m->uffd, UFFDIO_REGISTER, &reg), 0);
+}
+
+/* The others go on */
+
+struct others {
+	unsigned int blockers;
+	void (*prepare)(struct blocker *b);
+};
+
+static _Atomic unsigned long yields;
+static _Atomic bool enough;
+
+static void yielder(void *arg unused_arg)
+{
+	while (!atomic_load(&enough)) {
+		atomic_fetch_add(&yields, 1);
+		roost_yield();
+	}
+}
+
+static bool all_begun(const struct blocker *b, unsigned int n)
+{
+	while (n--)
+		if (!atomic_load(&b[n].begun))
+			return false;
+	return true;
+}
+
+static void others_go_on(void *arg)
+{
+	const struct others *o = arg;
+	struct blocker b[MAX_BLOCKERS];
+	unsigned long before;
+	roost_pid other;
+	unsigned int i, displaced = 0;
+
+	CHECK(runtime_self()->takeover);
+	atomic_store(&enough, false);
+	for (i = 0; i < o->blockers; i++) {
+		blocker_init(&b[i]);
+		o->prepare(&b[i]);
+		blocker_start(&b[i]);
+	}
+	other = spawn(yielder, NULL);
+	CHECK(wait_until(all_begun(b, o->blockers)));
+	before = atomic_load(&yields);
+	CHECK(wait_until(atomic_load(&yields) > before + 100));
+	for (i = 0; i < o->blockers; i++) {
+		CHECK_EQ(b[i].result, -1);
+		b[i].release(&b[i]);
+	}
+	for (i = 0; i < o->blockers; i++) {
+		blocker_end(&b[i]);
+		CHECK_EQ(b[i].result, 1);
+		displaced += atomic_load(&b[i].displaced);
+	}
+	atomic_store(&enough, true);
+	join(other);
+	/* When the others ran, all but so many had lost their worker. */
+	CHECK(displaced + runtime_self()->nr_workers > o->blockers);
+	CHECK(stats_now().takeovers >= displaced);
+	CHECK(stats_now().displaced >= displaced);
+}
+
+static void go_on_while(void (*prepare)(struct blocker *b))
+{
+	struct others one = { .blockers = 1, .prepare = prepare };
+	struct others six = { .blockers = 6, .prepare = prepare };
+
+	run_actors(1, others_go_on, &one);
+	run_actors(1, others_go_on, &six);
+	run_actors(3, others_go_on, &six);
+}
+
+TAKEOVER_TEST(others_go_on_while_one_reads)
+{
+	go_on_while(prepare_read);
+}
+
+TAKEOVER_TEST(others_go_on_while_one_sleeps)
+{
+	go_on_while(prepare_nanosleep);
+}
+
+TAKEOVER_TEST(others_go_on_while_one_waits_for_a_mutex)
+{
+	go_on_while(prepare_mutex);
+}
+
+TAKEOVER_TEST(others_go_on_while_one_faults)
+{
+	go_on_while(prepare_fault);
+}
+
+TAKEOVER_TEST(others_go_on_while_one_computes)
+{
+	struct others one = { .blockers = 1, .prepare = prepare_loop };
+	struct others two = { .blockers = 2, .prepare = prepare_loop };
+
+	run_actors(1, others_go_on, &one);
+	run_actors(2, others_go_on, &two);
+}
+
+/* Reading a file that cannot be polled, by roost_read(): userfaultfd in its buffer */
+
+static void block_in_plain_read(struct blocker *b)
+{
+	struct missing *m = b->arg;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	b->result = (int)roost_read(fd, m->page, 1, ROOST_FOREVER);
+	close(fd);
+}
+
+static void prepare_plain_read(struct blocker *b)
+{
+	prepare_fault(b);
+	b->block = block_in_plain_read;
+}
+
+static void plain_read(void *arg unused_arg)
+{
+	struct blocker b;
+
+	blocker_init(&b);
+	prepare_plain_read(&b);
+	blocker_start(&b);
+	CHECK(wait_until(atomic_load(&b.begun)));
+	/* With one worker, this runs on another thread. */
+	CHECK_EQ(b.result, -1);
+	CHECK(stats_now().takeovers >= 1);
+	b.release(&b);
+	blocker_end(&b);
+	CHECK_EQ(b.result, 1);
+}
+
+TAKEOVER_TEST(a_plain_read_of_a_file_is_outside)
+{
+	run_actors(1, plain_read, NULL);
+}
+
+/* Numbers */
+
+static unsigned int running(struct runtime *rt)
+{
+	struct threads *t = &rt->threads;
+	struct list_head *node;
+	unsigned int n = 1;
+
+	pthread_mutex_lock(&t->lock);
+	for (node = t->all.next; node != &t->all; node = node->next)
+		n++;
+	n -= t->ready;
+	pthread_mutex_unlock(&t->lock);
+	return n;
+}
+
+struct pair {
+	int to[2];
+	int from[2];
+	unsigned long turns;
+};
+
+static void answers(void *arg)
+{
+	struct pair *p = arg;
+	unsigned long i;
+	char c;
+
+	for (i = 0; i < p->turns; i++) {
+		if (read(p->to[0], &c, 1) != 1 || write(p->from[1], &c, 1) != 1)
+			break;
+		/* Whoever comes back has to find that it is displaced. */
+		roost_stopped();
+		roost_yield();
+	}
+	CHECK_EQ(i, p->turns);
+}
+
+static void asks(void *arg)
+{
+	struct pair *p = arg;
+	unsigned long i;
+	char c = 'x';
+
+	for (i = 0; i < p->turns; i++) {
+		if (write(p->to[1], &c, 1) != 1 || read(p->from[0], &c, 1) != 1)
+			break;
+		roost_yield();
+	}
+	CHECK_EQ(i, p->turns);
+}
+
+static void block_and_come_back(void *arg)
+{
+	unsigned long turns = *(unsigned long *)arg;
+	struct runtime *rt = runtime_self();
+	struct roost_stats s;
+	struct pair p[2];
+	roost_pid pid[4];
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		p[i].turns = turns;
+		CHECK_EQ(pipe(p[i].to), 0);
+		CHECK_EQ(pipe(p[i].from), 0);
+		pid[2 * i] = spawn(answers, &p[i]);
+		pid[2 * i + 1] = spawn(asks, &p[i]);
+	}
+	for (i = 0; i < 4; i++)
+		join(pid[i]);
+	CHECK(wait_until(running(rt) == rt->nr_workers));
+	s = stats_now();
+	printf("# %u workers: %lu blocking turns, %llu takeovers, %llu displaced, %llu starved, %u more threads\n",
+	       rt->nr_workers, 4 * turns, (unsigned long long)s.takeovers,
+	       (unsigned long long)s.displaced, (unsigned long long)s.starved,
+	       rt->threads.more);
+	/* With one worker neither of a pair gets on without the other. */
+	CHECK(rt->nr_workers > 1 || s.takeovers >= turns);
+	for (i = 0; i < 2; i++) {
+		close(p[i].to[0]);
+		close(p[i].to[1]);
+		close(p[i].from[0]);
+		close(p[i].from[1]);
+	}
+}
+
+TAKEOVER_TEST(as_many_run_as_there_are_workers)
+{
+	const char *text = getenv("ROOST_CYCLES");
+	unsigned long turns = text ? strtoul(text, NULL, 0) : rounds(1000);
+
+	run_actors(1, block_and_come_back, &turns);
+	run_actors(2, block_and_come_back, &turns);
+	run_actors(3, block_and_come_back, &turns);
+}
+
+static void naps(void *arg unused_arg)
+{
+	struct timespec ts = { .tv_nsec = 5000 };
+	unsigned int i;
+
+	for (i = 0; i < 200; i++) {
+		/* Of whatever thread it is on. */
+		prctl(PR_SET_TIMERSLACK, 1);
+		nanosleep(&ts, NULL);
+		roost_yield();
+	}
+	CHECK_EQ(i, 200);
+}
+
+static void nap_often(void *arg unused_arg)
+{
+	roost_pid pid[2] = { spawn(naps, NULL), spawn(naps, NULL) };
+
+	join(pid[0]);
+	join(pid[1]);
+	printf("# 400 sleeps of 5 us: %llu takeovers\n",
+	       (unsigned long long)stats_now().takeovers);
+}
+
+TAKEOVER_TEST(short_sleeps)
+{
+	run_actors(2, nap_often, NULL);
+}
+
+/* Limits */
+
+/* Outside: when a worker is stuck for want of a standby, let the first one go. */
+static void *rescue(void *arg)
+{
+	struct blocker *b = arg;
+	struct roost_domain_stat stat = { 0 };
+	struct runtime *rt = b->arg;
+
+	while (!stat.starved)
+		if (kapi_stat(&kernel_of(rt)->domain, &stat) < 0)
+			break;
+	CHECK(stat.starved >= 1);
+	release_read(b);
+	return NULL;
+}
+
+static void at_the_cap(void *arg unused_arg)
+{
+	struct blocker b[2];
+	pthread_t t;
+
+	blocker_init(&b[0]);
+	blocker_init(&b[1]);
+	b[0].arg = runtime_self();
+	CHECK_EQ(pthread_create(&t, NULL, rescue, &b[0]), 0);
+	blocker_start(&b[0]);
+	blocker_start(&b[1]);
+	/* Now nobody runs; until the first is rescued, and its thread stands by. */
+	roost_yield();
+	roost_yield();
+	blocker_end(&b[0]);
+	CHECK_EQ(b[1].result, -1);
+	release_read(&b[1]);
+	blocker_end(&b[1]);
+	pthread_join(t, NULL);
+	CHECK(stats_now().starved >= 1);
+	CHECK_EQ(runtime_self()->threads.more, 1);
+}
+
+static void one_standby(void *arg unused_arg)
+{
+	struct roost_config config = { .workers = 1, .standbys = 1 };
+
+	CHECK_EQ(roost_run(&config, at_the_cap, NULL), 0);
+	_exit(tap_failed());
+}
+
+TAKEOVER_TEST(standbys_at_the_cap)
+{
+	char text[512];
+	int status = in_child_stderr(one_standby, NULL, text, sizeof(text));
+
+	CHECK_MSG(EXITED(status, 0), "status 0x%x", status);
+	CHECK_MSG(strstr(text, "all 1 standbys are in use"), "message: %s", text);
+	/* Said once. */
+	CHECK_MSG(strchr(text, '\n') == strrchr(text, '\n'), "message: %s", text);
+}
+
+static void *release_soon(void *arg)
+{
+	usleep(100000);
+	release_read(arg);
+	return NULL;
+}
+
+static void keeps_its_worker(void *arg unused_arg)
+{
+	struct blocker b;
+	pthread_t t;
+
+	CHECK(!runtime_self()->takeover);
+	blocker_init(&b);
+	CHECK_EQ(pthread_create(&t, NULL, release_soon, &b), 0);
+	blocker_start(&b);
+	roost_yield();
+	/* Not before it has come back. */
+	CHECK_EQ(b.result, 1);
+	blocker_end(&b);
+	pthread_join(t, NULL);
+	CHECK_EQ(stats_now().takeovers, 0);
+	CHECK_EQ(stats_now().starved, 0);
+}
+
+TAKEOVER_TEST(no_standbys_if_so_configured)
+{
+	struct roost_config config = {
+		.workers = 1, .standbys = ROOST_NO_STANDBYS,
+	};
+
+	run_with(&config, keeps_its_worker, NULL);
+}
+
+static void blocks_for_nothing(void *arg unused_arg)
+{
+	struct blocker b;
+	pthread_t t;
+	pthread_attr_t attr;
+
+	blocker_init(&b);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 1 << 20);
+	CHECK_EQ(pthread_create(&t, &attr, release_soon, &b), 0);
+	blocker_start(&b);
+	roost_yield();
+	CHECK_EQ(b.result, 1);
+	blocker_end(&b);
+	pthread_join(t, NULL);
+}
+
+/* No thread with a stack like this. */
+static void no_thread_to_be_had(void *arg unused_arg)
+{
+	struct roost_config config = { .workers = 1 };
+	pthread_attr_t attr;
+
+	pthread_attr_init(&attr);
+	CHECK_EQ(pthread_attr_setstacksize(&attr, (size_t)1 << 47), 0);
+	CHECK_EQ(pthread_setattr_default_np(&attr), 0);
+	CHECK_EQ(roost_run(&config, blocks_for_nothing, NULL), 0);
+	_exit(tap_failed());
+}
+
+TAKEOVER_TEST(without_a_thread_it_works_as_before)
+{
+	char text[512];
+	int status = in_child_stderr(no_thread_to_be_had, NULL, text,
+				     sizeof(text));
+
+	CHECK_MSG(EXITED(status, 0), "status 0x%x: %s", status, text);
+	CHECK_MSG(strstr(text, "no thread to stand by"), "message: %s", text);
+}
+
+/* The process */
+
+TAKEOVER_TEST(again_and_again)
+{
+	struct others o = { .blockers = 2, .prepare = prepare_read };
+	unsigned int i;
+
+	for (i = 0; i < 20; i++)
+		run_actors(1 + i % 2, others_go_on, &o);
+}
+
+static void forever(void *arg unused_arg)
+{
+	unsigned long turns = ~0UL;
+
+	run_actors(2, block_and_come_back, &turns);
+}
+
+TAKEOVER_TEST(killed_in_the_middle)
+{
+	struct others o = { .blockers = 1, .prepare = prepare_read };
+	unsigned int i;
+	int status;
+	pid_t pid;
+
+	for (i = 0; i < 10; i++) {
+		fflush(stdout);
+		pid = fork();
+		if (!pid) {
+			forever(NULL);
+			_exit(1);
+		}
+		usleep(20000 + i * 7000);
+		CHECK_EQ(kill(pid, SIGKILL), 0);
+		CHECK_EQ(waitpid(pid, &status, 0), pid);
+		CHECK(KILLED_BY(status, SIGKILL));
+	}
+	run_actors(1, others_go_on, &o);
+}
+
+static void fork_in_an_actor(void *arg unused_arg)
+{
+	int status = -1;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid)
+		_exit(roost_unpark(roost_self()) || roost_stopped());
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_MSG(EXITED(status, 0), "status 0x%x", status);
+	CHECK_EQ(roost_sleep(1), 0);
+}
+
+TAKEOVER_TEST(a_child_can_call_what_needs_no_module)
+{
+	run_actors(1, fork_in_an_actor, NULL);
+}
