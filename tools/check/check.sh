@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 #
 # Runs all tests: on this machine, then in one VM for each kernel that
-# $CHECK_KERNELS names, then the module's own tests in a second VM.  On the
+# $CHECK_KERNELS names, then those of the library once more in one whose module takes
+# workers away from who blocks (carriers=1), then the module's own tests in a third.  On the
 # debugging kernel $CHECK_DEBUG (none if empty) only the KUnit suites and the
 # tests that are short are run; one that $CHECK_KERNELS names gets them all.
 #
@@ -12,17 +13,17 @@
 # selftests/uapi/park_test. What is a test is a matter of place and name:
 #
 #   selftests/unit/*_test     this machine
-#   selftests/runtime/*_test  this machine, and the VM with ROOST_BACKEND=kernel
+#   selftests/runtime/*_test  this machine, and the VMs with ROOST_BACKEND=kernel
 #   selftests/httpd/*_test    this machine, and the VM with ROOST_BACKEND=kernel
 #   selftests/bench/*_test    this machine
 #   selftests/packaging/install.sh   this machine
 #   selftests/uapi/*_test     VM
-#   selftests/stress/lib_*    this machine, and the VM (executables)
+#   selftests/stress/lib_*    this machine, and the VMs (executables)
 #   selftests/compat/*_test   VM, where the kernel runs 32-bit programs
 #   selftests/netlink/*_test  VM
 #   selftests/stress/*        VM (executables)
-#   selftests/module/*.sh     VM, second boot; the module lies in /roost/roost.ko
-#   selftests/kunit/*.sh      VM, second boot, of debugging kernels
+#   selftests/module/*.sh     VM, third boot; the module lies in /roost/roost.ko
+#   selftests/kunit/*.sh      VM, third boot, of debugging kernels
 #
 # A file `settings` in the folder may say timeout=SECONDS for each program there,
 # and short=NAMES of those that are short.
@@ -125,7 +126,7 @@ needs_tap()
 # run_vm KERNEL NAME RUN_ARGS... < LIST: the listed tests in one boot.
 run_vm()
 {
-	local kernel=$1 name=$2 list dir path rc seconds factor=1
+	local kernel=$1 name=$2 list dir path rc seconds factor=1 label=$1
 
 	shift 2
 	dir=$work/vm-$kernel-$name
@@ -134,6 +135,8 @@ run_vm()
 	[ ${#list[@]} -gt 0 ] || return 0
 	# the checkers of the debug kernels make everything slow
 	case $kernel in *-debug) factor=4 ;; esac
+	# a second time, in another way
+	case $name in carriers) label=$kernel-carriers ;; esac
 
 	rsync -a --exclude='*.[chodS]' --exclude=Makefile selftests "$dir/"
 	seconds=120
@@ -152,12 +155,12 @@ run_vm()
 		-- /roost/guest.sh >"$dir/output" 2>"$dir/runner" </dev/null
 	rc=$?
 	for path in "${list[@]}"; do
-		report "$kernel" "$dir" "$path"
+		report "$label" "$dir" "$path"
 	done
 	record "$kernel/$name: kernel log, module unload" $rc "$dir/runner"
 }
 
-# report KERNEL DIR PATH: cut one test's output out of the VM's and judge it.
+# report LABEL DIR PATH: cut one test's output out of the VM's and judge it.
 report()
 {
 	local log=$2/${3//\//_}.log rc
@@ -186,7 +189,7 @@ short_in()
 	done
 }
 
-# vm_tests KERNEL [short]: both boots, with all tests or the short ones.
+# vm_tests KERNEL [short]: all boots, with all tests or the short ones.
 vm_tests()
 {
 	local choose=tests_in kunit=() release
@@ -201,6 +204,11 @@ vm_tests()
 		$choose httpd '*_test'
 		$choose stress '*'
 	} | run_vm "$1" device --env ROOST_BACKEND=kernel
+	[ -n "${2:-}" ] || {
+		tests_in runtime '*_test'
+		tests_in stress 'lib_*_test'
+	} | run_vm "$1" carriers --env ROOST_BACKEND=kernel \
+		--module-args carriers=1
 	case $1 in
 	*-debug)
 		release=$(tools/kernel/kernel.sh "$1" release)
