@@ -250,12 +250,12 @@ static ssize_t unmanaged(struct fd *f, const struct io *io, uint64_t deadline)
 		}
 
 		got = wait_io(f, io->out, before, deadline);
-		if (got == -EPERM)
-			return plainly(f->number, io);
 		if (got > 0 && !(got & (want | FD_HINT)))
 			got = pause_before(deadline);
 		if (unlikely(!fd_ring_same_file(f, ring)))
 			return -ECANCELED;
+		if (got == -EPERM)
+			return plainly(f->number, io);
 		if (got == -ETIMEDOUT)
 			last = true;
 		else if (got < 0)
