@@ -50,6 +50,9 @@ struct kbackend {
  * @looks:	resumes, as collect() has counted them; own thread
  * @next_look:	in @looks: when to look at the rings of the others
  * @next_hand_over: in @looks: when to see whether they are handed over
+ * @refused:	slot of a timer that the module has refused, plus one, or 0; own
+ *		thread
+ * @retry_at:	when to arm it again, if there is one; own thread
  * @stash_count: completions moved out of a full CQ; written with @draining held
  * @stash_first: where in @stash they begin; with @draining held
  * @stash_size:	room in @stash; own thread, with @draining held
@@ -70,6 +73,8 @@ struct kring {
 	uint32_t looks;
 	uint32_t next_look;
 	uint32_t next_hand_over;
+	uint32_t refused;
+	uint64_t retry_at;
 
 	____cacheline_aligned _Atomic uint32_t stash_count;
 	uint32_t stash_first;
@@ -256,6 +261,9 @@ void kernel_timer_end(struct worker *w, struct wtimer *t);
  */
 bool kernel_timer_complete(struct worker *w, const struct roost_cqe *cqe,
 			   uint64_t now);
+
+/** kernel_timer_retry() - arm what was refused once more, if it is time */
+void kernel_timer_retry(struct worker *w);
 
 /* backend_kernel_fd.c */
 

@@ -334,6 +334,8 @@ unsigned int kernel_collect(struct worker *w, bool idle)
 		r->looks += COLLECT_EVERY - w->spare;
 		w->spare = COLLECT_EVERY - 1;
 	}
+	if (unlikely(r->refused))
+		kernel_timer_retry(w);
 	n = look_at(w, r, !idle);
 	if (w->rt->nr_workers > 1)
 		others = look_around(w, idle);

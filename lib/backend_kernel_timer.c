@@ -25,6 +25,10 @@
  *
  * A completion with another sequence than @sequence is stale and ignored.
  *
+ * A TIMER_SET may be refused: no memory, or too much of it by the limits.  The
+ * worker that is told keeps a list of them, arms them again a while later, and
+ * sleeps no longer than to then; so a deadline is late by so much, and not lost.
+ *
  * A TIMER_SET that is still in the ring of this very worker when it is not
  * wanted any more becomes a ROOST_OP_SKIP (T2).  If another worker hands this
  * ring over just then, the kernel may still find the TIMER_SET: its sequence is
@@ -33,11 +37,18 @@
  */
 #include <sched.h>
 
+#include <roost/actor.h>
 #include <roost/types.h>
 
 #include "backend_kernel.h"
 #include "log.h"
 #include "timer.h"
+
+/* How long the kernel is left alone after it has refused a timer, in ns. */
+#define RETRY_NS	ROOST_MSEC(1)
+
+/* Neither 0 nor a slot's number plus one. */
+#define LAST_REFUSED	UINT32_MAX
 
 /* No deadline: those end at ROOST_MAX_DEADLINE, and ROOST_FOREVER is not it. */
 #define ARMED_BUSY	(ROOST_FOREVER - 1)
@@ -190,6 +201,45 @@ void kernel_timer_end(struct worker *w, struct wtimer *t)
 	unlock(t, ROOST_FOREVER);
 }
 
+/* Nothing is armed, unless somebody has just tried to. */
+static noinline void arm_later(struct worker *w, struct wtimer *t, uint64_t now)
+{
+	struct kring *r = ring_of(w);
+	uint64_t armed = lock(t);
+
+	/* In a list already, of whatever worker: that one will. */
+	if (!t->refused) {
+		if (!r->refused)
+			r->retry_at = now + RETRY_NS;
+		t->refused = r->refused ? r->refused : LAST_REFUSED;
+		r->refused = t->slot + 1;
+	}
+	unlock(t, armed);
+}
+
+noinline void kernel_timer_retry(struct worker *w)
+{
+	struct kring *r = ring_of(w);
+	uint64_t now = roost_now(), armed, wanted;
+	uint32_t next = r->refused;
+	struct wtimer *t;
+
+	if (now < r->retry_at)
+		return;
+	/* What is refused again begins a list of its own. */
+	r->refused = 0;
+	while (next && next != LAST_REFUSED) {
+		t = &w->rt->slots[next - 1].timer;
+		armed = lock(t);
+		next = t->refused;
+		t->refused = 0;
+		unlock(t, armed);
+		wanted = timer_expired(w->rt, t, now);
+		if (wanted != ROOST_FOREVER)
+			arm(w, t, wanted);
+	}
+}
+
 bool kernel_timer_complete(struct worker *w, const struct roost_cqe *cqe,
 			   uint64_t now)
 {
@@ -206,11 +256,14 @@ bool kernel_timer_complete(struct worker *w, const struct roost_cqe *cqe,
 		unlock(t, armed);
 		return false;
 	}
-	/* Expired, or the kernel had no memory to arm it: nothing is armed, and
-	 * what is wanted is armed again. */
+	/* Expired or refused: nothing is armed, and what is wanted is armed again. */
 	unlock(t, ROOST_FOREVER);
 	next = timer_expired(rt, t, now);
-	if (next != ROOST_FOREVER)
+	if (next == ROOST_FOREVER)
+		return true;
+	if (unlikely(cqe->res < 0))
+		arm_later(w, t, now);
+	else
 		arm(w, t, next);
 	return true;
 }

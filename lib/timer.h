@@ -28,6 +28,8 @@ struct runtime;
  * @sequence:	kernel backend: sequence of the last TIMER_SET
  * @sq_index:	kernel backend: SQ position of a TIMER_SET not yet consumed
  * @worker:	backend: index of the worker whose wheel or ring has it
+ * @refused:	kernel backend: the next that the module has refused to arm, as
+ *		kring.refused; 0 if this one has not been
  * @entry:	futex backend: place in that worker's wheel
  */
 struct wtimer {
@@ -38,13 +40,14 @@ struct wtimer {
 	uint32_t sequence;
 	uint32_t sq_index;
 	_Atomic uint32_t worker;
+	uint32_t refused;
 	struct roost_wheel_entry entry;
 };
 
 /**
  * timer_expired() - what a backend calls when an armed deadline has passed
  * @rt:		the runtime
- * @t:		the timer; @t->armed is ROOST_FOREVER again
+ * @t:		the timer; nothing is armed, or by somebody who has just come
  * @now:	the clock, read after the expiry
  *
  * Ends the wait if its deadline has come (and then returns ROOST_FOREVER).
