@@ -44,7 +44,11 @@
 #include "trace.h"
 #include "worker.h"
 
-static unsigned int grace_us = 20;
+/*
+ * A thread that sleeps for a few us is back after 60 or so: its timer has a slack of
+ * 50 us.  For such a one it is cheaper to wait than to change carriers.
+ */
+static unsigned int grace_us = 200;
 module_param(grace_us, uint, 0644);
 MODULE_PARM_DESC(grace_us, "how long a carrier may be blocked before a standby takes its worker");
 

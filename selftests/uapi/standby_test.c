@@ -103,7 +103,7 @@ FIXTURE_SETUP(standby)
 FIXTURE_TEARDOWN(standby)
 {
 	if (has_standby(&self->d))
-		set_parameter("grace_us", 20);
+		set_parameter("grace_us", 200);
 	want_carriers(false);
 	close(self->d.fd);
 }

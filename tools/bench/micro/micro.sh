@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 #
 # The microbenchmarks, in a VM that counts instructions; then very many sleepers, in
-# one that keeps time.
+# one that keeps time, and with --carriers actors that block.
 #
 #   tools/bench/micro/micro.sh [--kernel K] [--runs N] [--no-sleepers] [--carriers]
 #
@@ -65,6 +65,11 @@ if [ "$sleepers" -gt 0 ]; then
 		--env BENCH_LEAST_US="${BENCH_LEAST_US:-1000}"
 fi
 
+if [ $carriers = 1 ]; then
+	prepare=
+	in_vm stuck_bench --smp 2 --timeout 600
+fi
+
 # What each is held against: the first pattern that matches.
 cat "$out"/*.tsv | awk -F'\t' '
 	function reference(name)
@@ -125,4 +130,4 @@ awk -F'\t' -v kernel="$kernel" '
 
 awk -F'\t' '{ printf "%-38s %10s %10s %10s %5s %7s  %s\n", $1, $2, $3, $4, $5, $6, $7 }' \
 	"$name.tsv"
-say "guest instructions, but for sleepers/...; $name.tsv $name.json"
+say "guest instructions, but for sleepers/... and stuck/...; $name.tsv $name.json"
