@@ -44,6 +44,7 @@
 #include <linux/sched/signal.h>
 #include <linux/wait.h>
 
+#include "choose.h"
 #include "domain.h"
 #include "park.h"
 #include "sleep.h"
@@ -113,14 +114,6 @@ static bool wake_parked(struct roost_worker *worker, u32 reason)
 	return woken;
 }
 
-/* The parked worker with the highest index, or NULL. */
-static struct roost_worker *last_parked(struct roost_domain *domain)
-{
-	unsigned long bit = find_last_bit(domain->parked, ROOST_MAX_WORKERS);
-
-	return bit < ROOST_MAX_WORKERS ? roost_domain_worker(domain, bit) : NULL;
-}
-
 /**
  * roost_wake_for() - a completion was posted: wake one worker
  * @home:	the worker in whose ring it is
@@ -141,7 +134,7 @@ void roost_wake_for(struct roost_worker *home)
 	while (worker && tries--) {
 		if (wake_parked(worker, ROOST_OUT_EVENT))
 			return;
-		worker = last_parked(home->domain);
+		worker = roost_choose_parked(home->domain);
 	}
 }
 
@@ -182,7 +175,7 @@ static int wake_one(struct roost_domain *domain, bool sync)
 
 	roost_domain_event(domain);
 	while (tries--) {
-		worker = last_parked(domain);
+		worker = roost_choose_parked(domain);
 		if (!worker)
 			return 0;
 		raw_spin_lock_irqsave(&worker->lock, irq);

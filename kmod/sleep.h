@@ -10,6 +10,7 @@
 #include <linux/bitops.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
+#include <linux/smp.h>
 #include <linux/wait.h>
 
 #include "domain.h"
@@ -161,6 +162,7 @@ static __always_inline int go_to_sleep(struct roost_worker *worker, u32 event)
 		return -ESTALE;
 	}
 	worker->pinned = true;
+	WRITE_ONCE(worker->cpu, smp_processor_id());
 	worker->reason = 0;
 	worker->asleep = true;
 	WRITE_ONCE(worker->page->parked, 1);

@@ -37,6 +37,7 @@ static inline void roost_count(u64 *counter)
  * @lease:	number of the newest lease
  * @permit:	a wake that came while the carrier was awake
  * @asleep:	the shared words of the current park have not been settled yet
+ * @cpu:	where the carrier last went to sleep; read without the lock
  * @reason:	ROOST_OUT_* bits that the wakers of the current park have left
  * @pinned:	the carrier is on its way to sleep or back, or gives up the lease:
  *		nobody takes it.  Cleared by the carrier without the lock.
@@ -86,6 +87,7 @@ struct roost_worker {
 	bool asleep;
 	bool pinned;
 	u32 reason;
+	u32 cpu;
 	/* private: counters, see struct roost_domain_stat */
 	u64 parks;
 	u64 parks_refused;

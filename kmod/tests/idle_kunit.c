@@ -7,7 +7,9 @@
  * worker is parked is said here, not brought about.
  */
 #include <linux/bitmap.h>
+#include <linux/cpumask.h>
 
+#include "../choose.h"
 #include "../park.h"
 #include "fixture.h"
 
@@ -277,8 +279,46 @@ static void random_against_model(struct kunit *test)
 		kunit_err(test, "step %u", i);
 }
 
+/* Who sleeps near the waker comes first, then the highest; CPUs as in a mask. */
+static void near_comes_first(struct kunit *test)
+{
+	struct roost_domain *domain = fixture_domain(test);
+	cpumask_var_t near;
+	u32 i;
+
+	KUNIT_ASSERT_TRUE(test, alloc_cpumask_var(&near, GFP_KERNEL));
+	cpumask_clear(near);
+	KUNIT_EXPECT_PTR_EQ(test, roost_choose_near(domain, near), NULL);
+	for (i = 0; i < ALL; i++) {
+		worker_of(test, i)->cpu = 0;
+		park(test, i);
+	}
+	/* Nobody is near, be it that none ever ran there or that it is offline. */
+	KUNIT_EXPECT_PTR_EQ(test, roost_choose_near(domain, near),
+			    worker_of(test, ALL - 1));
+	cpumask_set_cpu(0, near);
+	KUNIT_EXPECT_PTR_EQ(test, roost_choose_near(domain, near),
+			    worker_of(test, ALL - 1));
+	cpumask_clear(near);
+	cpumask_set_cpu(nr_cpu_ids - 1, near);
+	for (i = 0; nr_cpu_ids > 1 && i < ARRAY_SIZE(edges); i++) {
+		/* As many as there are by now: the highest of them. */
+		worker_of(test, edges[i])->cpu = nr_cpu_ids - 1;
+		KUNIT_EXPECT_PTR_EQ(test, roost_choose_near(domain, near),
+				    worker_of(test, edges[i]));
+		/* Not near if it is awake. */
+		clear_bit(edges[i], domain->parked);
+		KUNIT_EXPECT_PTR_EQ(test, roost_choose_near(domain, near),
+				    i ? worker_of(test, edges[i - 1]) :
+					worker_of(test, ALL - 1));
+		set_bit(edges[i], domain->parked);
+	}
+	free_cpumask_var(near);
+}
+
 static struct kunit_case idle_cases[] = {
 	KUNIT_CASE(one_takes_the_highest),
+	KUNIT_CASE(near_comes_first),
 	KUNIT_CASE(completion_prefers_home),
 	KUNIT_CASE(index_is_taken_at_its_word),
 	KUNIT_CASE(all_wakes_all),

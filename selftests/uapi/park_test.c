@@ -210,12 +210,69 @@ TEST_F(park, wake_as_a_library_does)
 	EXPECT_EQ(stat_of(&self->d).wakes_received, 1);
 }
 
-/* The idle mask's choice: the highest bit first. */
+/* The calling thread, and those that it starts from now on. */
+static void stay_on(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	check(sched_setaffinity(0, sizeof(set), &set) == 0);
+}
+
+/* -1 if there is no such CPU. */
+static int package_of(int cpu)
+{
+	char path[96];
+	int package = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path),
+		 "/sys/devices/system/cpu/cpu%d/topology/physical_package_id",
+		 cpu);
+	f = fopen(path, "re");
+	if (f) {
+		check(fscanf(f, "%d", &package) == 1);
+		fclose(f);
+	}
+	return package;
+}
+
+/* One that sleeps in the waker's package, though others have a higher index. */
+TEST_F(park, wake_one_takes_one_nearby)
+{
+	int far = 1, here = package_of(0);
+	struct carrier *c = self->c;
+	unsigned int i;
+
+	while (package_of(far) == here)
+		far++;
+	if (package_of(far) < 0)
+		SKIP(return, "a machine of one package");
+	for (i = 0; i < N; i++) {
+		stay_on(i == 1 || i == 2 ? 0 : far);
+		start_parked(&c[i], &self->d, &self->w[i]);
+	}
+	stay_on(0);
+	for (i = 2; i; i--) {
+		EXPECT_EQ(wake(&self->d, ROOST_WAKE_ONE, 0), 1);
+		pthread_join(c[i].thread, NULL);
+		EXPECT_TRUE(c[i].outcome & ROOST_OUT_WAKE);
+	}
+	EXPECT_EQ(stat_of(&self->d).parked[0], ((1U << N) - 1) & ~6U);
+	EXPECT_EQ(wake(&self->d, ROOST_WAKE_ALL, 0), N - 2);
+	for (i = 0; i < N; i++)
+		if (i != 1 && i != 2)
+			pthread_join(c[i].thread, NULL);
+}
+
+/* Of those that are alike, the highest bit first. */
 TEST_F(park, wake_one_takes_the_highest)
 {
 	struct carrier *c = self->c;
 	unsigned int i, flags;
 
+	stay_on(sched_getcpu());
 	for (i = 0; i < N; i++)
 		start_parked(&c[i], &self->d, &self->w[i]);
 	EXPECT_EQ(self->d.control->idle[0], (1 << N) - 1);

@@ -26,6 +26,7 @@ Boots a kernel in QEMU, loads roost.ko, runs CMD in /roost, unloads the module.
   --no-module           load nothing (an existing roost.ko still lies in /roost)
   --module-args ARGS    parameters for insmod, quoted as for a shell
   --smp N, --mem SIZE   virtual CPUs (2) and memory (2G)
+  --packages N          packages that the CPUs are spread over (1)
   --timeout SEC         limit for CMD (300), from its start to the VM's end
   --boot-timeout SEC    limit for the boot (300)
   --file HOST[:GUEST]   copy a file or a folder, with the libraries its programs
@@ -57,7 +58,7 @@ need()
 	[ "$1" -gt 1 ] || die "$2 needs an argument"
 }
 
-kernel=6.12 raw='' ko='' module=1 module_args='' smp=2 mem=2G limit=300
+kernel=6.12 raw='' ko='' module=1 module_args='' smp=2 packages=1 mem=2G limit=300
 boot_limit=300 out='' log='' append='' accel=auto leaks=auto shell=''
 files=() progs=() env=()
 
@@ -70,7 +71,8 @@ while [ $# -gt 0 ]; do
 	--shell)	shell=1 ;;
 	-h|--help)	usage; exit 0 ;;
 	--)		shift; break ;;
-	--kernel|--raw-kernel|--ko|--raw-ko|--module-args|--smp|--mem|--timeout|\
+	--kernel|--raw-kernel|--ko|--raw-ko|--module-args|--smp|--packages|--mem|\
+	--timeout|\
 	--boot-timeout|--file|--prog|--env|--out|--log|--append|--accel)
 		need $# "$1"
 		case $1 in
@@ -79,6 +81,7 @@ while [ $# -gt 0 ]; do
 		--ko|--raw-ko)	ko=$2 ;;
 		--module-args)	module_args=$2 ;;
 		--smp)		smp=$2 ;;
+		--packages)	packages=$2 ;;
 		--mem)		mem=$2 ;;
 		--timeout)	limit=$2 ;;
 		--boot-timeout)	boot_limit=$2 ;;
@@ -105,6 +108,8 @@ auto|kvm|tcg|tcg-single|icount)	;;
 esac
 [ "$accel" != icount ] || smp=1
 [[ $smp =~ ^[1-9][0-9]*$ ]] || die "--smp $smp: not a number"
+[[ $packages =~ ^[1-9][0-9]*$ ]] || die "--packages $packages: not a number"
+[ $((smp % packages)) = 0 ] || die "--packages $packages: $smp CPUs cannot be spread over so many"
 for number in "$limit" "$boot_limit"; do
 	[[ $number =~ ^[1-9][0-9]*$ ]] || die "limit $number: not a number"
 done
@@ -235,7 +240,7 @@ boot()
 	# one can lose an edge.
 	args+=(
 		-nodefaults -no-user-config -display none -no-reboot
-		-m "$mem" -smp "$smp" -kernel "$image" -initrd "$work/initrd"
+		-m "$mem" -smp "$smp,sockets=$packages" -kernel "$image" -initrd "$work/initrd"
 		-append "$parameters${append:+ $append}"
 		-chardev "file,id=console,path=$logs/kernel.log"
 		-chardev "stdio,id=command,signal=off"

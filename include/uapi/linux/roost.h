@@ -154,8 +154,9 @@ struct roost_worker_params {
  * The ioctl returns how many workers were woken or given a permit by it: a
  * worker that is not parked keeps one permit, which ends its next park at
  * once, and a second wake before that adds nothing and counts as none.
- * ROOST_WAKE_ONE wakes the parked worker with the highest index, and none if
- * nobody is parked.  ROOST_WAKE_INDEX of a worker without a carrier is -ESRCH.
+ * ROOST_WAKE_ONE wakes a parked worker, and none if nobody is parked: of those that
+ * went to sleep in the package of the caller's CPU, else of all, the one with the
+ * highest index.  ROOST_WAKE_INDEX of a worker without a carrier is -ESRCH.
  * ROOST_WAKE_STANDBYS returns how many threads stood by.
  */
 struct roost_wake {
