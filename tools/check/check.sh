@@ -101,10 +101,16 @@ tests_in()
 	done | sort
 }
 
+# took WHAT SECONDS: remember how long a test program ran.
+took()
+{
+	printf '%5d s  %s\n' "$2" "$1" >> "$work/seconds"
+}
+
 # run_here PATH: one test program on this machine.
 run_here()
 {
-	local path=$1 log=$work/${1//\//_}.host.log rc
+	local path=$1 log=$work/${1//\//_}.host.log rc start=$SECONDS
 
 	(
 		cd "$(dirname "$path")" &&
@@ -112,6 +118,7 @@ run_here()
 			"./$(basename "$path")"
 	) >"$log" 2>&1 </dev/null
 	rc=$?
+	took "host/$path" $((SECONDS - start))
 	record "host/$path" $rc "$log" "$(needs_tap "$path")"
 }
 
@@ -166,15 +173,18 @@ run_vm()
 # report LABEL DIR PATH: cut one test's output out of the VM's and judge it.
 report()
 {
-	local log=$2/${3//\//_}.log rc
+	local log=$2/${3//\//_}.log rc seconds
 
 	tr -d '\r' < "$2/output" | awk -v path="$3" '
 		$1 == "@@roost" && $3 == path { on = $2 == "begin"; next }
 		on' > "$log"
-	rc=$(tr -d '\r' < "$2/output" | sed -n "s|^@@roost end $3 ||p" | tail -n 1)
+	read -r rc seconds <<< "$(tr -d '\r' < "$2/output" |
+		sed -n "s|^@@roost end $3 ||p" | tail -n 1)"
 	if [ -z "$rc" ]; then
 		printf 'not ok - the VM ended before this test did\n' >> "$log"
 		rc=1
+	else
+		took "$1/$3" "$seconds"
 	fi
 	record "$1/$3" "$rc" "$log" "$(needs_tap "$3")"
 }
@@ -237,10 +247,12 @@ if [ -n "$vm" ]; then
 	done
 fi
 
+# Beside the tests on this machine: neither needs more than one CPU.
 if [ -n "$static" ]; then
-	printf '== static checks\n'
-	tools/check/static.sh > "$work/static.log" 2>&1 </dev/null
-	record static $? "$work/static.log" yes
+	printf '== static checks, beside what follows\n'
+	tools/check/static.sh > "$work/static.log" 2>&1 </dev/null &
+	static_pid=$!
+	trap 'kill "$static_pid" 2>/dev/null' EXIT
 fi
 if [ -n "$host" ]; then
 	printf '== tests on this machine\n'
@@ -250,6 +262,10 @@ if [ -n "$host" ]; then
 		      tests_in packaging install.sh); do
 		run_here "$path"
 	done
+fi
+if [ -n "$static" ]; then
+	wait "$static_pid"
+	record static $? "$work/static.log" yes
 fi
 if [ -n "$vm" ]; then
 	# shellcheck disable=SC2053 # a pattern is meant
@@ -262,6 +278,10 @@ if [ -n "$vm" ]; then
 		vm_tests "$kernel"
 	done
 	[ -z "$debug" ] || vm_tests "$debug" short
+fi
+if [ -s "$work/seconds" ]; then
+	printf '\nThe slowest of those in %s:\n' "$work/seconds"
+	sort -rn "$work/seconds" | head -n 8
 fi
 printf '\n%d s, logs in %s\n' $((SECONDS - start)) "$work"
 [ -s "$results" ] || say "no test was run: does anything match --only '$only'?"

@@ -2,14 +2,18 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 #
 # Runs in the VM: each test program listed in /roost/tests (path below /roost and
-# time limit in seconds), in its own folder. Marks where each begins and ends, so
-# that the host can tell which ones reported before a VM that died.
+# time limit in seconds), in its own folder. Marks where each begins and ends (with
+# its exit code, and how many seconds it took), so that the host can tell which ones
+# reported before a VM that died.
 
 while read -r path limit <&3; do
 	printf '@@roost begin %s\n' "$path"
+	start=$(cut -d. -f1 /proc/uptime)
 	(
 		exec 3<&-
 		cd "/roost/${path%/*}" && exec timeout -k 5 "$limit" "./${path##*/}"
 	) </dev/null 2>&1
-	printf '\n@@roost end %s %s\n' "$path" $?
+	rc=$?
+	printf '\n@@roost end %s %s %s\n' "$path" $rc \
+		$(($(cut -d. -f1 /proc/uptime) - start))
 done 3</roost/tests
