@@ -24,14 +24,6 @@ static unsigned int mask_words(const struct runtime *rt)
 	return (rt->nr_workers + 63) / 64;
 }
 
-void idle_set(struct worker *w)
-{
-	/* Barrier A: pairs with the fence in worker_wake_one(). */
-	atomic_fetch_or_explicit(control_idle(w->rt, w->index / 64),
-				 1ULL << (w->index % 64), memory_order_seq_cst);
-	atomic_thread_fence(memory_order_seq_cst);
-}
-
 static bool mask_take(struct runtime *rt, unsigned int index)
 {
 	uint64_t bit = 1ULL << (index % 64);
@@ -81,32 +73,67 @@ bool idle_all(struct runtime *rt)
 	return true;
 }
 
+/* Who goes idle says where, for choose(); mostly the same as the last time. */
+static void note_cache(struct worker *w)
+{
+	uint32_t here = caches_here(&w->rt->caches);
+
+	if (atomic_load_explicit(&w->cache, memory_order_relaxed) != here)
+		atomic_store_explicit(&w->cache, here, memory_order_relaxed);
+}
+
+void idle_set(struct worker *w)
+{
+	note_cache(w);
+	/* Barrier A: pairs with the fence in worker_wake_one(). */
+	atomic_fetch_or_explicit(control_idle(w->rt, w->index / 64),
+				 1ULL << (w->index % 64), memory_order_seq_cst);
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+/* The highest bit of the mask's words below word @end; clear it.  Or -1. */
+static int highest(uint64_t mask[], int *end)
+{
+	int i;
+
+	for (; *end > 0; --*end) {
+		if (!mask[*end - 1])
+			continue;
+		i = 63 - __builtin_clzll(mask[*end - 1]);
+		mask[*end - 1] &= ~(1ULL << i);
+		return (*end - 1) * 64 + i;
+	}
+	return -1;
+}
+
 /*
- * The highest bit, so that few workers stay warm and the rest sleep long; but
- * the reluctant one only if there is no other.  Return: an index, or -1.
+ * One that went idle on a CPU which shares its last level of cache with ours; else,
+ * and if all do, the highest bit, so that few workers stay warm and the rest sleep
+ * long.  The reluctant one only if there is no other.  Return: an index, or -1.
  */
 static int choose(struct runtime *rt)
 {
-	uint32_t reluctant = atomic_load_explicit(&rt->reluctant,
-						  memory_order_relaxed);
-	int last = -1;
-	int i;
+	int reluctant = (int)atomic_load_explicit(&rt->reluctant,
+						  memory_order_relaxed) - 1;
+	uint32_t here = caches_here(&rt->caches);
+	uint64_t mask[ROOST_MASK_WORDS];
+	int end = (int)mask_words(rt);
+	int i, far = -1, last = -1;
 
-	for (i = (int)mask_words(rt) - 1; i >= 0; i--) {
-		uint64_t mask = atomic_load_explicit(control_idle(rt, i),
-						     memory_order_relaxed);
-
-		if (reluctant && (int)(reluctant - 1) / 64 == i) {
-			uint64_t bit = 1ULL << ((reluctant - 1) % 64);
-
-			if (mask & bit)
-				last = (int)reluctant - 1;
-			mask &= ~bit;
-		}
-		if (mask)
-			return i * 64 + 63 - __builtin_clzll(mask);
+	for (i = 0; i < end; i++)
+		mask[i] = atomic_load_explicit(control_idle(rt, (unsigned int)i),
+					       memory_order_relaxed);
+	while ((i = highest(mask, &end)) >= 0) {
+		if (i == reluctant)
+			last = i;
+		else if (here == CACHE_NONE ||
+			 atomic_load_explicit(&rt->workers[i].cache,
+					      memory_order_relaxed) == here)
+			return i;
+		else if (far < 0)
+			far = i;
 	}
-	return last;
+	return far >= 0 ? far : last;
 }
 
 struct worker *worker_claim_idle(struct runtime *rt)

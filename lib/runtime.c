@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "actor.h"
 #include "config.h"
@@ -41,6 +42,20 @@ static int runq_start(struct runtime *rt)
 static void runq_end(struct runtime *rt)
 {
 	runq_destroy(rt->runq);
+}
+
+static int caches_start(struct runtime *rt)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	caches_read(&rt->caches, "/sys/devices/system/cpu",
+		    cpus > 0 ? (unsigned int)cpus : 0);
+	return 0;
+}
+
+static void caches_end(struct runtime *rt)
+{
+	caches_free(&rt->caches);
 }
 
 static int workers_alloc(struct runtime *rt)
@@ -102,6 +117,7 @@ static const struct phase {
 	{ "stacks", stacks_start, stacks_end },
 	{ "run queue", runq_start, runq_end },
 	{ "files", fd_table_init, fd_table_fini },
+	{ "caches", caches_start, caches_end },
 	{ "workers", workers_alloc, workers_free },
 	{ "threads", threads_init, threads_fini },
 	{ "backend", backend_start, backend_end },

@@ -17,6 +17,7 @@
 #include <roost/runtime.h>
 
 #include "backend.h"
+#include "caches.h"
 #include "compiler.h"
 #include "runq.h"
 #include "slot.h"
@@ -41,6 +42,7 @@
  * @nr_workers:	how many; final before the first actor runs
  * @nr_inited:	workers whose backend part exists; perhaps more than run
  * @takeover:	the backend gives the worker of who is stuck to who stands by; constant
+ * @caches:	which CPUs share one; constant
  * @threads:	all threads
  * @root:	pid of the first actor
  * @runq:	the run queue
@@ -73,6 +75,7 @@ struct runtime {
 	unsigned int nr_workers;
 	unsigned int nr_inited;
 	bool takeover;
+	struct caches caches;
 	roost_pid root;
 	struct runq *runq;
 

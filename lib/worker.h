@@ -51,6 +51,7 @@ static inline void stat_add(_Atomic uint64_t *counter, uint64_t n)
  * @rt:		its runtime, constant
  * @index:	its number, its bit in the idle mask, constant
  * @backend:	the backend's own, from worker_init() to worker_fini()
+ * @cache:	of the CPU on which it last went idle; read by anybody
  * @hand:	for INTENT_PARK_AND_HAND: stored to @hand_to once the actor is parked
  * @hand_to:	constant, the backend's
  * @own:	with one worker alone: taken from the run queue, to run next
@@ -63,6 +64,7 @@ struct worker {
 	unsigned int index;
 	void *backend;
 	_Atomic uint32_t *hand_to;
+	_Atomic uint32_t cache;
 
 	uint32_t hand ____cacheline_aligned;
 	uint32_t spare;
