@@ -3,7 +3,8 @@
 #
 # Runs all tests: on this machine, then in one VM for each kernel that
 # $CHECK_KERNELS names, then those of the library once more in one whose module takes
-# workers away from who blocks (carriers=1), then the module's own tests in a third.  On the
+# workers away from who blocks (carriers=1), then the module's own tests in a third; of two
+# kernels side by side.  On the
 # debugging kernel $CHECK_DEBUG (none if empty) only the KUnit suites and the
 # tests that are short are run; one that $CHECK_KERNELS names gets them all.
 #
@@ -63,6 +64,7 @@ find build -maxdepth 1 -name 'check-*' -mmin +600 -exec rm -rf {} +
 rm -rf "$work"
 mkdir -p "$work"
 results=$work/results
+times=$work/seconds
 : > "$results"
 
 # step NAME CMD...: something without which no test can run.
@@ -104,7 +106,7 @@ tests_in()
 # took WHAT SECONDS: remember how long a test program ran.
 took()
 {
-	printf '%5d s  %s\n' "$2" "$1" >> "$work/seconds"
+	printf '%5d s  %s\n' "$2" "$1" >> "$times"
 }
 
 # run_here PATH: one test program on this machine.
@@ -234,6 +236,30 @@ vm_tests()
 	} | run_vm "$1" module --no-module "${kunit[@]}"
 }
 
+# beside NAME CMD...: beside others, with files of its own for what there is to report.
+beside()
+{
+	results+=-$1
+	times+=-$1
+	: > "$results"
+	shift
+	"$@"
+	printf 'complete\n' >> "$results"
+}
+
+# collect NAME: what beside() has reported, if it has come to its end.
+collect()
+{
+	if [ "$(tail -n 1 "$results-$1")" = complete ]; then
+		sed '$d' "$results-$1" >> "$results"
+	else
+		printf 'it ended early\n' > "$work/$1.log"
+		cat "$results-$1" >> "$results"
+		record "tests in VMs with $1" 1 "$work/$1.log"
+	fi
+	[ ! -s "$times-$1" ] || cat "$times-$1" >> "$times"
+}
+
 start=$SECONDS
 step 'packages' tools/setup.sh check demo bench
 step 'library, examples and test programs' make selftests
@@ -274,14 +300,23 @@ if [ -n "$vm" ]; then
 		tools/vm/selftest.sh > "$work/vm-runner.log" 2>&1 </dev/null
 		record tools/vm/selftest.sh $? "$work/vm-runner.log" yes
 	fi
-	for kernel in $kernels; do
-		vm_tests "$kernel"
+	# Most of their tests wait most of the time.
+	for kernel in $kernels $debug; do
+		[ "$(jobs -r | wc -l)" -lt 2 ] || wait -n
+		if [ "$kernel" = "$debug" ]; then
+			beside "$kernel" vm_tests "$kernel" short &
+		else
+			beside "$kernel" vm_tests "$kernel" &
+		fi
 	done
-	[ -z "$debug" ] || vm_tests "$debug" short
+	wait
+	for kernel in $kernels $debug; do
+		collect "$kernel"
+	done
 fi
-if [ -s "$work/seconds" ]; then
-	printf '\nThe slowest of those in %s:\n' "$work/seconds"
-	sort -rn "$work/seconds" | head -n 8
+if [ -s "$times" ]; then
+	printf '\nThe slowest of those in %s:\n' "$times"
+	sort -rn "$times" | head -n 8
 fi
 printf '\n%d s, logs in %s\n' $((SECONDS - start)) "$work"
 [ -s "$results" ] || say "no test was run: does anything match --only '$only'?"

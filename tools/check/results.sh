@@ -4,17 +4,30 @@
 # Sourced: counts the results of test programs and prints the summary.
 #
 # Uses $results, the path of a file with one judged result a line (see tap.awk).
+# Several may report at a time, each with a file of its own: what one says is not
+# torn apart.
 
 # shellcheck disable=SC2154 # set by whoever sources this
 # record NAME RC LOG [need-tap]: judge a program's output, say so in one line,
 # show the output if a test failed.
 record()
 {
-	local name=$1 rc=$2 log=$3 judged failed
+	local judged
 
-	judged=$(awk -v name="$name" -v rc="$rc" -v tap="${4:+1}" \
-		-f "$ROOST_TOP/tools/check/tap.awk" "$log")
+	judged=$(awk -v name="$1" -v rc="$2" -v tap="${4:+1}" \
+		-f "$ROOST_TOP/tools/check/tap.awk" "$3")
 	printf '%s\n' "$judged" >> "$results"
+	(
+		flock 6
+		tell_result "$@"
+	) 6>>"${results%/*}/print.lock"
+}
+
+# tell_result NAME RC LOG: what record() prints, of $judged.
+tell_result()
+{
+	local name=$1 rc=$2 log=$3 failed
+
 	failed=$(grep -c '^fail ' <<<"$judged")
 	printf '%-4s %s: %d passed, %d failed, %d skipped\n' \
 		"$([ "$failed" = 0 ] && echo ok || echo FAIL)" "$name" \
