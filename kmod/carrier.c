@@ -38,6 +38,7 @@
 #include <linux/mutex.h>
 #include <linux/printk.h>
 #include <linux/sched.h>
+#include <linux/sched/jobctl.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
@@ -59,10 +60,20 @@ MODULE_PARM_DESC(carriers, "new domains are told which carriers are on a CPU, an
 static bool notified;
 static DEFINE_MUTEX(notified_mutex);
 
+static void free_carrier(struct roost_carrier *carrier)
+{
+	kfree(carrier);
+	module_put(THIS_MODULE);
+}
+
 static void free_rcu(struct rcu_head *rcu)
 {
-	kfree(container_of(rcu, struct roost_carrier, rcu));
-	module_put(THIS_MODULE);
+	struct roost_carrier *carrier = container_of(rcu, struct roost_carrier,
+						     rcu);
+
+	/* One that was displaced before it went off; a thread that died so. */
+	hrtimer_cancel(&carrier->grace);
+	free_carrier(carrier);
 }
 
 /**
@@ -102,32 +113,25 @@ static unsigned long *blocked(const struct roost_worker *worker)
 }
 
 /**
- * roost_carrier_blocked() - does a worker's page say that its carrier is blocked?
+ * roost_carrier_blocked() - is a worker's carrier blocked?
  * @worker:	the worker
  *
- * The process may have written nonsense there.
+ * Context: task.  Return: not what its page says, which the process may write.
  */
-bool roost_carrier_blocked(const struct roost_worker *worker)
+bool roost_carrier_blocked(struct roost_worker *worker)
 {
-	return test_bit(worker->index, blocked(worker));
-}
+	struct roost_carrier *carrier;
+	bool is = false;
 
-/* The current task has a lease, and runs.  Under carrier->lock. */
-static void tell_running(struct roost_carrier *carrier)
-{
-	struct roost_worker *worker = carrier->worker;
-	struct roost_domain *domain = worker->domain;
-
-	carrier->cpu = smp_processor_id();
-	if (!carrier->active) {
-		carrier->active = true;
-		carrier->fresh = true;
-		clear_bit(worker->index, blocked(worker));
+	raw_spin_lock_irq(&worker->lock);
+	carrier = worker->hooked;
+	if (carrier) {
+		raw_spin_lock(&carrier->lock);
+		is = carrier->worker && carrier->blocked;
+		raw_spin_unlock(&carrier->lock);
 	}
-	set_bit(worker->index, on_cpu(worker));
-	/* If not, who sets the first takes our lock afterwards: first_standby(). */
-	if (READ_ONCE(domain->has_standbys) && !READ_ONCE(domain->ticking))
-		roost_takeover_tick(domain);
+	raw_spin_unlock_irq(&worker->lock);
+	return is;
 }
 
 /**
@@ -140,14 +144,66 @@ void roost_carrier_tell_nothing(const struct roost_worker *worker)
 	clear_bit(worker->index, blocked(worker));
 }
 
-/* Stopped, traced or frozen from outside: no fault of what the thread does. */
-#define HELD	(__TASK_STOPPED | __TASK_TRACED | TASK_FROZEN)
+/*
+ * The thread runs another program by now, or ends: not for the domain's process to
+ * watch.  Only compared.
+ */
+static bool has_left(const struct roost_worker *worker)
+{
+	return current->mm != worker->domain->mm;
+}
+
+/* As if it had no lease.  Under carrier->lock. */
+static void tell_gone(struct roost_carrier *carrier)
+{
+	carrier->cpu = -1;
+	carrier->active = false;
+	carrier->blocked = false;
+	roost_carrier_tell_nothing(carrier->worker);
+}
+
+/* The current task has a lease, and runs.  Under carrier->lock. */
+static void tell_running(struct roost_carrier *carrier)
+{
+	struct roost_worker *worker = carrier->worker;
+	struct roost_domain *domain = worker->domain;
+
+	if (unlikely(has_left(worker))) {
+		tell_gone(carrier);
+		return;
+	}
+	carrier->cpu = smp_processor_id();
+	if (!carrier->active) {
+		carrier->active = true;
+		carrier->fresh = true;
+		carrier->blocked = false;
+		clear_bit(worker->index, blocked(worker));
+	}
+	set_bit(worker->index, on_cpu(worker));
+	/* If not, who sets the first takes our lock afterwards: first_standby(). */
+	if (READ_ONCE(domain->has_standbys) && !READ_ONCE(domain->ticking))
+		roost_takeover_tick(domain);
+}
+
+/*
+ * Stopped, traced or frozen from outside: no fault of what the thread does.  Who is
+ * frozen by its cgroup sleeps as for any signal.
+ */
+static bool is_held(unsigned int state)
+{
+	return state & (__TASK_STOPPED | __TASK_TRACED | TASK_FROZEN) ||
+	       READ_ONCE(current->jobctl) & JOBCTL_TRAP_FREEZE;
+}
 
 /* The current task leaves its CPU, with @state.  Under carrier->lock. */
 static void tell_off(struct roost_carrier *carrier, unsigned int state)
 {
 	struct roost_worker *worker = carrier->worker;
 
+	if (unlikely(has_left(worker))) {
+		tell_gone(carrier);
+		return;
+	}
 	carrier->cpu = -1;
 	clear_bit(worker->index, on_cpu(worker));
 	if (roost_task_runnable(current)) {
@@ -155,8 +211,9 @@ static void tell_off(struct roost_carrier *carrier, unsigned int state)
 		return;
 	}
 	carrier->active = false;
-	if (worker->pinned || state & (HELD | TASK_DEAD))
+	if (worker->pinned || state & TASK_DEAD || is_held(state))
 		return;
+	carrier->blocked = true;
 	roost_count(&worker->blocked);
 	set_bit(worker->index, blocked(worker));
 	if (roost_carrier_inside(carrier) || current->flags & PF_EXITING)
@@ -236,12 +293,19 @@ void roost_carrier_unhook(struct roost_carrier *carrier)
 	roost_carrier_put(carrier);
 }
 
-/* Unhook what others have left in the current task's list. */
-static void unhook_stale(void)
+/*
+ * How many domains may watch one thread: each adds to what its context switches cost,
+ * with interrupts off.
+ */
+#define MAX_WATCHED	16
+
+/* Unhook what others have left in the current task's list.  Return: what is left. */
+static unsigned int unhook_stale(void)
 {
 	struct preempt_notifier *notifier;
 	struct roost_carrier *carrier;
 	struct hlist_node *next;
+	unsigned int n = 0;
 
 	/* Nobody else changes the list. */
 	hlist_for_each_entry_safe(notifier, next, roost_notifiers(), link) {
@@ -249,9 +313,12 @@ static void unhook_stale(void)
 			continue;
 		carrier = container_of(notifier, struct roost_carrier, notifier);
 		/* Once cleared it is never set again; no standby is here. */
-		if (!READ_ONCE(carrier->worker))
+		if (READ_ONCE(carrier->worker))
+			n++;
+		else
 			roost_carrier_unhook(carrier);
 	}
+	return n;
 }
 
 /**
@@ -259,7 +326,8 @@ static void unhook_stale(void)
  * @domain:	of whose worker
  *
  * Context: task, may sleep.  Return: an object for roost_carrier_begin() or
- * roost_carrier_free(); NULL if carriers are not watched; -ENOMEM.
+ * roost_carrier_free(); NULL if carriers are not watched; -ENOMEM; -EBUSY if the
+ * task is watched for too many domains.
  */
 struct roost_carrier *roost_carrier_alloc(const struct roost_domain *domain)
 {
@@ -268,7 +336,8 @@ struct roost_carrier *roost_carrier_alloc(const struct roost_domain *domain)
 	if (!domain->carriers)
 		return NULL;
 	/* Each attach clears up, so that a thread never has many. */
-	unhook_stale();
+	if (unhook_stale() >= MAX_WATCHED)
+		return ERR_PTR(-EBUSY);
 	carrier = kzalloc(sizeof(*carrier), GFP_KERNEL_ACCOUNT);
 	if (!carrier)
 		return ERR_PTR(-ENOMEM);
@@ -289,8 +358,9 @@ struct roost_carrier *roost_carrier_alloc(const struct roost_domain *domain)
  */
 void roost_carrier_free(struct roost_carrier *carrier)
 {
+	/* Nobody else has ever seen it. */
 	if (carrier)
-		roost_carrier_put(carrier);
+		free_carrier(carrier);
 }
 
 /**

@@ -30,6 +30,7 @@ struct task_struct;
  * @rcu:	until nobody walks the thread's list any more
  * @node:	in roost_domain.standbys; guarded by roost_domain.standby_lock
  * @given:	the standby has got a lease; under the same lock
+ * @dismissed:	it was sent away; under the same lock
  * @index:	of its worker, once @given
  * @lease:	number of the lease; constant while @worker is set
  * @grace:	fires when the thread has been blocked for the grace time
@@ -41,6 +42,7 @@ struct task_struct;
  * @due:	when, by CLOCK_MONOTONIC
  * @cpu:	on which the thread runs, -1 if on none; and what follows: while
  *		@worker is set
+ * @blocked:	asleep elsewhere than in a park, inside the library or outside
  * @active:	runs, or waits for a CPU
  * @fresh:	the tick has not seen it since it was not active
  * @starved:	was stuck, and there was no standby; told once
@@ -58,6 +60,7 @@ struct roost_carrier {
 
 	struct list_head node;
 	bool given;
+	bool dismissed;
 	u32 index;
 	u64 lease;
 
@@ -67,6 +70,7 @@ struct roost_carrier {
 	raw_spinlock_t lock;
 	struct roost_worker *worker;
 	bool stuck;
+	bool blocked;
 	bool active;
 	bool fresh;
 	bool starved;
@@ -94,7 +98,7 @@ void roost_carrier_free(struct roost_carrier *carrier);
 void roost_carrier_begin(struct roost_carrier *carrier,
 			 struct roost_worker *worker);
 void roost_carrier_end(struct roost_worker *worker);
-bool roost_carrier_blocked(const struct roost_worker *worker);
+bool roost_carrier_blocked(struct roost_worker *worker);
 
 /* For takeover.c. */
 void roost_carrier_put(struct roost_carrier *carrier);

@@ -285,6 +285,8 @@ static int domain_standby(struct roost_domain *domain, void __user *arg,
 		return ret;
 	if (memchr_inv(&standby, 0, sizeof(standby)))
 		return -EINVAL;
+	if (!domain->carriers)
+		return -EOPNOTSUPP;
 	mutex_lock(&domain->mutex);
 	carries = roost_worker_carried(domain);
 	mutex_unlock(&domain->mutex);

@@ -64,7 +64,7 @@ struct user_namespace;
  * @starving:	tells listeners of those in @told
  * @told:	workers that were starved since it ran
  * @has_standbys: 1 once there has been one
- * @dismissed:	1 once nobody stands by any more (ROOST_WAKE_STANDBYS)
+ * @dismissed:	1 once nobody stands by any more (ROOST_WAKE_DISMISS)
  * @ticking:	1 while @tick is queued, or its handler will be
  * @tick:	looks for carriers that spin
  * @mutex:	guards @workers and @nr_workers against creation, and every

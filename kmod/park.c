@@ -227,7 +227,7 @@ int roost_wake(struct roost_domain *domain, u32 flags, u32 index)
 		return roost_wake_index(domain, index, sync);
 	case ROOST_WAKE_ALL:
 		return sync ? -EINVAL : wake_all(domain);
-	case ROOST_WAKE_STANDBYS:
+	case ROOST_WAKE_DISMISS:
 		return sync ? -EINVAL : roost_takeover_dismiss(domain);
 	default:
 		return -EINVAL;

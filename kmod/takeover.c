@@ -25,10 +25,11 @@
  */
 #include <linux/bitops.h>
 #include <linux/hrtimer.h>
+#include <linux/kstrtox.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
-#include <linux/minmax.h>
 #include <linux/module.h>
+#include <linux/moduleparam.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -40,6 +41,7 @@
 #include "carrier.h"
 #include "domain.h"
 #include "netlink.h"
+#include "park.h"
 #include "takeover.h"
 #include "trace.h"
 #include "worker.h"
@@ -49,25 +51,53 @@
  * 50 us.  For such a one it is cheaper to wait than to change carriers.
  */
 static unsigned int grace_us = 200;
-module_param(grace_us, uint, 0644);
-MODULE_PARM_DESC(grace_us, "how long a carrier may be blocked before a standby takes its worker");
-
-static unsigned int spin_us = 10000;
-module_param(spin_us, uint, 0644);
-MODULE_PARM_DESC(spin_us, "how long a carrier may run one actor while work waits (0: for ever)");
 
 #define MAX_GRACE_US	1000000U
+
+static int set_grace(const char *text, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(text, param, 0, MAX_GRACE_US);
+}
+
+static const struct kernel_param_ops grace_ops = {
+	.set	= set_grace,
+	.get	= param_get_uint,
+};
+
+module_param_cb(grace_us, &grace_ops, &grace_us, 0644);
+__MODULE_PARM_TYPE(grace_us, "uint");
+MODULE_PARM_DESC(grace_us, "how long a carrier may be blocked before a standby takes its worker (at most 1000000)");
+
+static unsigned int spin_us = 10000;
+
 #define MIN_SPIN_US	1000U
 #define MAX_SPIN_US	10000000U
+
+static int set_spin(const char *text, const struct kernel_param *param)
+{
+	unsigned int us;
+	int ret = kstrtouint(text, 0, &us);
+
+	if (ret)
+		return ret;
+	if (us && (us < MIN_SPIN_US || us > MAX_SPIN_US))
+		return -EINVAL;
+	return param_set_uint(text, param);
+}
+
+static const struct kernel_param_ops spin_ops = {
+	.set	= set_spin,
+	.get	= param_get_uint,
+};
+
+module_param_cb(spin_us, &spin_ops, &spin_us, 0644);
+__MODULE_PARM_TYPE(spin_us, "uint");
+MODULE_PARM_DESC(spin_us, "how long a carrier may run one actor while work waits (0: for ever; 1000 to 10000000)");
 
 /* 0: nobody is displaced for it. */
 static ktime_t spin_bound(void)
 {
-	unsigned int us = READ_ONCE(spin_us);
-
-	if (us)
-		us = clamp(us, MIN_SPIN_US, MAX_SPIN_US);
-	return ns_to_ktime((u64)us * NSEC_PER_USEC);
+	return ns_to_ktime((u64)READ_ONCE(spin_us) * NSEC_PER_USEC);
 }
 
 /* Could another worker do something?  What the process says of it is advice. */
@@ -94,9 +124,12 @@ static bool spins(const struct roost_carrier *carrier, ktime_t now)
 	       work_waits(worker->domain) && !roost_carrier_inside(carrier);
 }
 
-/* Under worker->lock and carrier->lock. */
-static bool is_stuck(const struct roost_worker *worker,
-		     const struct roost_carrier *carrier)
+/*
+ * Does it keep its worker from those who wait, and could lose it?  Of one that runs on
+ * another CPU that is a guess.  Under worker->lock and carrier->lock.
+ */
+static bool is_in_the_way(const struct roost_worker *worker,
+			  const struct roost_carrier *carrier)
 {
 	ktime_t now = ktime_get();
 
@@ -107,16 +140,24 @@ static bool is_stuck(const struct roost_worker *worker,
 	/* On its way to sleep or back; or about to give the lease up. */
 	if (READ_ONCE(worker->pinned) || !roost_worker_carrier(worker))
 		return false;
-	return (carrier->cpu < 0 || carrier->cpu == smp_processor_id()) &&
-	       spins(carrier, now);
+	return spins(carrier, now);
+}
+
+/* The same, and what it says of itself is to be believed. */
+static bool is_stuck(const struct roost_worker *worker,
+		     const struct roost_carrier *carrier)
+{
+	return is_in_the_way(worker, carrier) &&
+	       (carrier->stuck || carrier->cpu < 0 ||
+		carrier->cpu == smp_processor_id());
 }
 
 /*
- * A standby, listed, gets the worker of @carrier, if that is stuck indeed.  Under
- * worker->lock and domain->standby_lock.
+ * Take the worker from @carrier, if that is stuck indeed: from here on it is the
+ * standby's.  Under worker->lock and standby_lock.
  */
-static bool hand_over(struct roost_worker *worker, struct roost_carrier *carrier,
-		      struct roost_carrier *standby)
+static bool displace(struct roost_worker *worker, struct roost_carrier *carrier,
+		     struct roost_carrier *standby)
 {
 	bool taken;
 
@@ -128,40 +169,51 @@ static bool hand_over(struct roost_worker *worker, struct roost_carrier *carrier
 		carrier->stuck = false;
 		WRITE_ONCE(carrier->worker, NULL); /* read in unhook_stale() */
 		roost_carrier_tell_nothing(worker);
-		/* Before its sched_in: no user code of it finds the old words. */
+		/*
+		 * Before its sched_in: no user code of it finds the old words, or
+		 * itself the carrier.  The one before has left a reference.
+		 */
+		trace_roost_takeover(worker, standby->task);
+		WRITE_ONCE(worker->carrier, get_task_struct(standby->task));
 		roost_worker_show_lease(worker, ++worker->lease);
 	}
 	raw_spin_unlock(&carrier->lock);
-	if (!taken)
-		return false;
-
-	/* For worker->carrier. */
-	get_task_struct(standby->task);
-	list_del_init(&standby->node);
-	worker->domain->nr_standbys--;
-	standby->given = true;
-	standby->index = worker->index;
-	standby->lease = worker->lease;
-	/* Its bits come when it runs. */
-	raw_spin_lock(&standby->lock);
-	WRITE_ONCE(standby->worker, worker);
-	raw_spin_unlock(&standby->lock);
-	return true;
+	return taken;
 }
 
 /* The worker has a new carrier: as in set_carrier(), but a permit stays. */
-static void replace_carrier(struct roost_worker *worker,
-			    struct roost_carrier *standby)
+static void give(struct roost_worker *worker, struct roost_carrier *standby)
+{
+	roost_count(&worker->taken);
+	worker->hooked = standby;
+	init_waitqueue_entry(&worker->wait, standby->task);
+	/* If the old one was about to park, and had not come in yet. */
+	roost_park_clear(worker);
+	/* Its bits come when it runs. */
+	raw_spin_lock(&standby->lock);
+	standby->lease = worker->lease;
+	WRITE_ONCE(standby->worker, worker);
+	raw_spin_unlock(&standby->lock);
+
+	list_del_init(&standby->node);
+	worker->domain->nr_standbys--;
+	standby->index = worker->index;
+	standby->given = true;
+	wake_up_process(standby->task);
+}
+
+/*
+ * A standby, listed, gets the worker, if the carrier is stuck.  All of it is done when
+ * standby_lock is dropped: a standby may be awake, and looks under that.
+ */
+static void hand_over(struct roost_worker *worker, struct roost_carrier *standby)
 {
 	struct roost_carrier *old = worker->hooked;
 	struct task_struct *task = worker->carrier;
 
-	trace_roost_takeover(worker, standby->task);
-	roost_count(&worker->taken);
-	worker->hooked = standby;
-	WRITE_ONCE(worker->carrier, standby->task);
-	init_waitqueue_entry(&worker->wait, standby->task);
-	wake_up_process(standby->task);
+	if (!displace(worker, old, standby))
+		return;
+	give(worker, standby);
 	/* Neither is the last: it has not ended, and its notifier is hooked. */
 	put_task_struct(task);
 	roost_carrier_put(old);
@@ -197,19 +249,26 @@ static void starving(struct work_struct *work)
 			tell_starved(roost_domain_worker(domain, i));
 }
 
+/* Is somebody in the way who was not told of since it has got there? */
+static bool starves(const struct roost_worker *worker,
+		    struct roost_carrier *carrier)
+{
+	bool first;
+
+	raw_spin_lock(&carrier->lock);
+	first = !carrier->starved && is_in_the_way(worker, carrier);
+	carrier->starved |= first;
+	raw_spin_unlock(&carrier->lock);
+	return first;
+}
+
 /* There is no standby: the next one looks.  Under worker->lock and standby_lock. */
 static void starve(struct roost_worker *worker)
 {
-	struct roost_carrier *carrier = worker->hooked;
 	struct roost_domain *domain = worker->domain;
-	bool told;
 
 	set_bit(worker->index, domain->starved);
-	raw_spin_lock(&carrier->lock);
-	told = carrier->starved;
-	carrier->starved = true;
-	raw_spin_unlock(&carrier->lock);
-	if (told)
+	if (!starves(worker, worker->hooked))
 		return;
 	roost_count(&worker->starved);
 	trace_roost_starved(worker, worker->carrier);
@@ -226,7 +285,6 @@ static void take(struct roost_worker *worker)
 	struct roost_domain *domain = worker->domain;
 	struct roost_carrier *standby;
 	unsigned long irq;
-	bool taken = false;
 
 	raw_spin_lock_irqsave(&worker->lock, irq);
 	if (!worker->hooked)
@@ -235,12 +293,10 @@ static void take(struct roost_worker *worker)
 	standby = list_first_entry_or_null(&domain->standbys,
 					   struct roost_carrier, node);
 	if (standby)
-		taken = hand_over(worker, worker->hooked, standby);
+		hand_over(worker, standby);
 	else
 		starve(worker);
 	raw_spin_unlock(&domain->standby_lock);
-	if (taken)
-		replace_carrier(worker, standby);
 unlock:
 	raw_spin_unlock_irqrestore(&worker->lock, irq);
 }
@@ -272,10 +328,8 @@ static enum hrtimer_restart grace_over(struct hrtimer *timer)
  */
 void roost_takeover_blocked(struct roost_carrier *carrier)
 {
-	unsigned int us = min(READ_ONCE(grace_us), MAX_GRACE_US);
-
 	carrier->starved = false;
-	carrier->due = ktime_add_us(ktime_get(), us);
+	carrier->due = ktime_add_us(ktime_get(), READ_ONCE(grace_us));
 	hrtimer_start(&carrier->grace, carrier->due, HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
@@ -329,13 +383,17 @@ static enum verdict judge(const struct roost_worker *worker,
 	WRITE_ONCE(worker->page->preempt, 1);
 	if (!spins(carrier, now))
 		return VERDICT_GO_ON;
+	/* A hint, without the lock: take() looks again. */
 	if (list_empty(&worker->domain->standbys))
 		return carrier->starved ? VERDICT_GO_ON : VERDICT_TAKE;
 	return carrier->cpu < 0 ? VERDICT_TAKE : VERDICT_POKE;
 }
 
-/* Does the worker need a next tick? */
-static bool look_at(struct roost_worker *worker, ktime_t now)
+/* In one tick so many carriers lose their workers; the others do at the next. */
+#define TICK_BATCH	16
+
+/* Does the worker need a next tick?  Lowers @left if something was done for it. */
+static bool look_at(struct roost_worker *worker, ktime_t now, unsigned int *left)
 {
 	enum verdict verdict = VERDICT_IDLE;
 	struct roost_carrier *carrier;
@@ -346,12 +404,15 @@ static bool look_at(struct roost_worker *worker, ktime_t now)
 	if (carrier) {
 		raw_spin_lock(&carrier->lock);
 		verdict = judge(worker, carrier, now);
+		if (!*left && verdict != VERDICT_IDLE)
+			verdict = VERDICT_GO_ON;
 		cpu = carrier->cpu;
 		if (verdict == VERDICT_POKE)
 			refcount_inc(&carrier->ref);
 		raw_spin_unlock(&carrier->lock);
 	}
 	raw_spin_unlock(&worker->lock);
+	*left -= verdict == VERDICT_TAKE || verdict == VERDICT_POKE;
 	if (verdict == VERDICT_TAKE)
 		take(worker);
 	else if (verdict == VERDICT_POKE)
@@ -370,6 +431,7 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 	struct roost_domain *domain = container_of(timer, struct roost_domain,
 						   tick);
 	ktime_t now = ktime_get(), period = tick_period();
+	unsigned int left = TICK_BATCH;
 	struct roost_worker *worker;
 	bool again = false;
 	u32 i;
@@ -380,7 +442,7 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 	 */
 	WRITE_ONCE(domain->ticking, 0);
 	for (i = 0; (worker = roost_domain_worker(domain, i)); i++)
-		again |= look_at(worker, now);
+		again |= look_at(worker, now, &left);
 	/* If it was set meanwhile, the timer is queued. */
 	if (!again || !period || xchg(&domain->ticking, 1))
 		return HRTIMER_NORESTART;
@@ -416,14 +478,15 @@ static void take_starved(struct roost_domain *domain)
 	}
 }
 
-static bool is_given(struct roost_domain *domain, struct roost_carrier *standby)
+/* Has it been given a worker, or sent away? */
+static bool is_told(struct roost_domain *domain, struct roost_carrier *standby)
 {
-	bool given;
+	bool told;
 
 	raw_spin_lock_irq(&domain->standby_lock);
-	given = standby->given;
+	told = standby->given || standby->dismissed;
 	raw_spin_unlock_irq(&domain->standby_lock);
-	return given;
+	return told;
 }
 
 /* Not to be taken any more, unless it was.  Returns that. */
@@ -434,7 +497,7 @@ static bool leave_standbys(struct roost_domain *domain,
 
 	raw_spin_lock_irq(&domain->standby_lock);
 	given = standby->given;
-	if (!given) {
+	if (!given && !standby->dismissed) {
 		list_del(&standby->node);
 		domain->nr_standbys--;
 	}
@@ -480,9 +543,9 @@ static bool stand_by(struct roost_domain *domain, struct roost_carrier *standby)
 	/* After that: take() sets the bit if it has found nobody listed. */
 	take_starved(domain);
 	for (;;) {
-		/* Before the look; whoever gives us a worker wakes us after it. */
+		/* Before the look; whoever tells us something wakes us after it. */
 		set_current_state(TASK_INTERRUPTIBLE);
-		if (is_given(domain, standby) || signal_pending(current) ||
+		if (is_told(domain, standby) || signal_pending(current) ||
 		    READ_ONCE(domain->dismissed))
 			break;
 		schedule();
@@ -524,26 +587,49 @@ int roost_takeover_stand_by(struct roost_domain *domain, u32 *index, u64 *lease)
 	return READ_ONCE(domain->dismissed) ? -ECANCELED : -EINTR;
 }
 
-/**
- * roost_takeover_dismiss() - nobody stands by any more
- * @domain:	whose; also who calls later is sent away
- *
- * Context: task.  Return: how many did.
- */
-int roost_takeover_dismiss(struct roost_domain *domain)
+/* Interrupts are off for no longer than so many wake-ups take. */
+#define DISMISS_BATCH	32
+
+/* Send some away.  Return: how many. */
+static int dismiss_some(struct roost_domain *domain)
 {
-	struct roost_carrier *standby;
+	struct roost_carrier *standby, *next;
 	int n = 0;
 
-	/* Before the wake-ups; who is listed later looks at it after that. */
-	WRITE_ONCE(domain->dismissed, 1);
 	raw_spin_lock_irq(&domain->standby_lock);
-	list_for_each_entry(standby, &domain->standbys, node) {
+	list_for_each_entry_safe(standby, next, &domain->standbys, node) {
+		if (n == DISMISS_BATCH)
+			break;
+		list_del_init(&standby->node);
+		domain->nr_standbys--;
+		standby->dismissed = true;
 		wake_up_process(standby->task);
 		n++;
 	}
 	raw_spin_unlock_irq(&domain->standby_lock);
 	return n;
+}
+
+/**
+ * roost_takeover_dismiss() - nobody stands by any more
+ * @domain:	whose; also who calls later is sent away
+ *
+ * Context: task, may sleep.  Return: how many did; -EOPNOTSUPP.
+ */
+int roost_takeover_dismiss(struct roost_domain *domain)
+{
+	int n, all = 0;
+
+	if (!domain->carriers)
+		return -EOPNOTSUPP;
+	/* Before the wake-ups; who is listed later looks at it after that. */
+	WRITE_ONCE(domain->dismissed, 1);
+	do {
+		cond_resched();
+		n = dismiss_some(domain);
+		all += n;
+	} while (n == DISMISS_BATCH);
+	return all;
 }
 
 /**

@@ -158,8 +158,9 @@ static int worker_attach(struct roost_worker *worker, void __user *arg,
 		return -EBUSY;
 	}
 	set_carrier(worker, get_task_struct(current));
-	roost_carrier_begin(carrier, worker);
+	/* Before roost_carrier_begin(), after which we may be displaced. */
 	attach.lease = worker->lease;
+	roost_carrier_begin(carrier, worker);
 	mutex_unlock(&worker->domain->mutex);
 
 	/* Without the mutex: a page fault may last as long as the user likes. */

@@ -246,7 +246,7 @@ static int kernel_stand_by(struct carrier *c)
 
 static void kernel_dismiss(struct runtime *rt)
 {
-	kapi_wake(&kernel_of(rt)->domain, ROOST_WAKE_STANDBYS, 0);
+	kapi_wake(&kernel_of(rt)->domain, ROOST_WAKE_DISMISS, 0);
 }
 
 /* The kernel has cleared the own bit; but a call may have failed before. */

@@ -430,18 +430,128 @@ static void who_spins_is_interrupted(struct kunit *test)
 {
 	struct stage s = set_stage(test);
 	struct roost_carrier *standby = list_standby(test, &s);
+	unsigned int left = 1;
 
 	s.carrier->resumes = s.worker->page->resumes;
 	get_cpu();
 	local_irq_disable();
 	s.carrier->cpu = smp_processor_id();
-	KUNIT_EXPECT_TRUE(test, look_at(s.worker, ktime_get()));
+	KUNIT_EXPECT_TRUE(test, look_at(s.worker, ktime_get(), &left));
 	local_irq_enable();
 	put_cpu();
 	expect_given(test, &s, standby);
 	KUNIT_EXPECT_EQ(test, s.worker->spun, 1);
+	KUNIT_EXPECT_EQ(test, left, 0);
 	/* that of the interrupt has gone, and that of the lease */
 	KUNIT_EXPECT_EQ(test, refcount_read(&s.carrier->ref), 1);
+	end_stage(&s);
+}
+
+/* Of very many that spin, a tick takes some; the next ones the others. */
+static void a_tick_is_bounded(struct kunit *test)
+{
+	enum { MANY = 2 * TICK_BATCH + 3 };
+	struct stage *s = kunit_kcalloc(test, MANY, sizeof(*s), GFP_KERNEL);
+	unsigned int i, round, n;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s);
+	for (i = 0; i < MANY; i++)
+		s[i] = set_stage(test);
+	/* with nobody to take them: it is told of each, once */
+	for (round = 1; round <= 4; round++) {
+		local_irq_disable();
+		tick(&s->domain->tick);
+		local_irq_enable();
+		for (n = 0, i = 0; i < MANY; i++)
+			n += s[i].worker->starved;
+		KUNIT_EXPECT_EQ(test, n, min_t(unsigned int, MANY,
+					       round * TICK_BATCH));
+	}
+	for (i = 0; i < MANY; i++)
+		end_stage(&s[i]);
+}
+
+/* Who is not in the way any more, or not yet, is not said to starve others. */
+static void nobody_starves_for_nothing(struct kunit *test)
+{
+	struct stage s = set_stage(test);
+
+	block(s.carrier);
+	s.carrier->stuck = false;
+	take(s.worker);
+	KUNIT_EXPECT_EQ(test, s.worker->starved, 0);
+	block(s.carrier);
+	s.carrier->due = ktime_add_ms(ktime_get(), 60 * MSEC_PER_SEC);
+	take(s.worker);
+	KUNIT_EXPECT_EQ(test, s.worker->starved, 0);
+	s.carrier->stuck = false;
+	s.carrier->active = true;
+	s.worker->page->in_library = roost_inside(s.carrier->lease);
+	take(s.worker);
+	KUNIT_EXPECT_EQ(test, s.worker->starved, 0);
+	KUNIT_EXPECT_FALSE(test, test_bit(s.worker->index, s.domain->told));
+	end_stage(&s);
+}
+
+/*
+ * Between the two halves: neither does the one before take itself for the carrier, nor
+ * the next one find that it has a worker which it does not carry.
+ */
+static void never_without_a_carrier(struct kunit *test)
+{
+	struct stage s = set_stage(test);
+	struct roost_carrier *standby = list_standby(test, &s);
+	bool before, between, given, old;
+
+	standby->task = current;
+	before = roost_worker_carried(s.domain);
+	block(s.carrier);
+	raw_spin_lock_irq(&s.worker->lock);
+	raw_spin_lock(&s.domain->standby_lock);
+	between = displace(s.worker, s.carrier, standby) &&
+		  roost_worker_carried(s.domain);
+	old = s.worker->carrier == s.task;
+	given = standby->given;
+	give(s.worker, standby);
+	raw_spin_unlock(&s.domain->standby_lock);
+	raw_spin_unlock_irq(&s.worker->lock);
+	put_task_struct(s.task);
+	roost_carrier_put(s.carrier);
+	/* It has no notifier that could be unhooked. */
+	standby->task = s.task;
+	KUNIT_EXPECT_FALSE(test, before);
+	KUNIT_EXPECT_TRUE(test, between);
+	KUNIT_EXPECT_FALSE(test, old);
+	KUNIT_EXPECT_FALSE(test, given);
+	KUNIT_EXPECT_TRUE(test, standby->given);
+	end_stage(&s);
+}
+
+/* Very many standbys are sent away in parts; so are those that are left. */
+static void all_are_dismissed(struct kunit *test)
+{
+	struct stage s = set_stage(test);
+	unsigned int i;
+
+	s.domain->carriers = true;
+	for (i = 0; i < 2; i++)
+		list_standby(test, &s);
+	KUNIT_EXPECT_EQ(test, roost_takeover_dismiss(s.domain), 2);
+	KUNIT_EXPECT_EQ(test, s.domain->nr_standbys, 0);
+	KUNIT_EXPECT_TRUE(test, list_empty(&s.domain->standbys));
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_TRUE(test, is_told(s.domain, s.standbys[i]));
+		KUNIT_EXPECT_FALSE(test, leave_standbys(s.domain, s.standbys[i]));
+	}
+	KUNIT_EXPECT_EQ(test, s.domain->nr_standbys, 0);
+	KUNIT_EXPECT_EQ(test, roost_takeover_dismiss(s.domain), 0);
+	/* nobody to take it any more */
+	block(s.carrier);
+	take(s.worker);
+	expect_kept(test, &s);
+	KUNIT_EXPECT_EQ(test, s.worker->starved, 1);
+	s.domain->carriers = false;
+	KUNIT_EXPECT_EQ(test, roost_takeover_dismiss(s.domain), -EOPNOTSUPP);
 	end_stage(&s);
 }
 
@@ -520,6 +630,10 @@ static struct kunit_case takeover_cases[] = {
 	KUNIT_CASE(what_the_tick_thinks),
 	KUNIT_CASE(the_tick_lapses),
 	KUNIT_CASE(who_spins_is_interrupted),
+	KUNIT_CASE(a_tick_is_bounded),
+	KUNIT_CASE(nobody_starves_for_nothing),
+	KUNIT_CASE(never_without_a_carrier),
+	KUNIT_CASE(all_are_dismissed),
 	KUNIT_CASE(takers),
 	KUNIT_CASE(takers_and_the_end_of_the_lease),
 	{}

@@ -17,6 +17,25 @@ static inline void set_parameter(const char *name, unsigned int value)
 	check(fclose(f) == 0);
 }
 
+/* 0 or -errno; @is: what it is then, room for 16. */
+static inline int try_parameter(const char *name, const char *value, char *is)
+{
+	char path[128];
+	int fd, ret = 0;
+
+	snprintf(path, sizeof(path), "/sys/module/roost/parameters/%s", name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	check(fd >= 0);
+	/* Nothing would not be written at all. */
+	if (write(fd, *value ? value : "\n", *value ? strlen(value) : 1) < 0)
+		ret = -errno;
+	memset(is, 0, 16);
+	check(pread(fd, is, 15, 0) > 0);
+	is[strcspn(is, "\n")] = '\0';
+	check(close(fd) == 0);
+	return ret;
+}
+
 /* For domains that are made from now on. */
 static inline void want_carriers(bool on)
 {

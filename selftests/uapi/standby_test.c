@@ -24,10 +24,48 @@ TEST(without_the_feature)
 	ASSERT_EQ(dom_make(&d, 4, 4), 0);
 	EXPECT_FALSE(has_standby(&d));
 	EXPECT_EQ(stand_by(&d, &s), -EOPNOTSUPP);
+	EXPECT_EQ(wake(&d, ROOST_WAKE_DISMISS, 0), -EOPNOTSUPP);
 	/* it is that of the domain, not that of now */
 	want_carriers(true);
 	EXPECT_EQ(stand_by(&d, &s), -EOPNOTSUPP);
+	EXPECT_EQ(wake(&d, ROOST_WAKE_DISMISS, 0), -EOPNOTSUPP);
 	want_carriers(false);
+}
+
+/* What is out of their range is refused, and leaves them as they were. */
+TEST(parameters)
+{
+	static const struct {
+		const char *name;
+		const char *value;
+		int expected;
+	} rows[] = {
+		{ "grace_us", "1000001", -EINVAL },
+		{ "grace_us", "-1", -EINVAL },
+		{ "grace_us", "x", -EINVAL },
+		{ "grace_us", "1000000", 0 },
+		{ "grace_us", "0", 0 },
+		{ "grace_us", "200", 0 },
+		{ "spin_us", "1", -EINVAL },
+		{ "spin_us", "999", -EINVAL },
+		{ "spin_us", "10000001", -EINVAL },
+		{ "spin_us", "99999999999", -ERANGE },
+		{ "spin_us", "", -EINVAL },
+		{ "spin_us", "0", 0 },
+		{ "spin_us", "1000", 0 },
+		{ "spin_us", "10000000", 0 },
+		{ "spin_us", "10000", 0 },
+	};
+	unsigned int i;
+	char is[16];
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		EXPECT_EQ(try_parameter(rows[i].name, rows[i].value, is),
+			  rows[i].expected);
+		EXPECT_EQ(!strcmp(is, rows[i].value), !rows[i].expected) {
+			TH_LOG("%s=%s", rows[i].name, rows[i].value);
+		}
+	}
 }
 
 /* A carrier that blocks in read(2) until it is told to go on. */
@@ -148,7 +186,7 @@ TEST_STANDBY(dismissed)
 
 	spare_start(&self->s, &self->d, &self->w);
 	spare_start(&other, &self->d, &self->w);
-	n = wake(&self->d, ROOST_WAKE_STANDBYS, 0);
+	n = wake(&self->d, ROOST_WAKE_DISMISS, 0);
 	EXPECT_GE(n, 0);
 	EXPECT_LE(n, 2);
 	EXPECT_TRUE(spare_returns(&self->s));
@@ -158,7 +196,7 @@ TEST_STANDBY(dismissed)
 	EXPECT_EQ(self->s.ret, -ECANCELED);
 	EXPECT_EQ(other.ret, -ECANCELED);
 	EXPECT_EQ(stand_by(&self->d, &s), -ECANCELED);
-	EXPECT_EQ(wake(&self->d, ROOST_WAKE_STANDBYS, 0), 0);
+	EXPECT_EQ(wake(&self->d, ROOST_WAKE_DISMISS, 0), 0);
 	/* nobody was given anything */
 	EXPECT_EQ(attach(&self->w), 0);
 	EXPECT_EQ(detach(&self->w), 0);

@@ -430,6 +430,105 @@ TEST_CARRIERS(two_domains)
 	close(other.fd);
 }
 
+/* Of more than a few: each makes its context switches dearer. */
+TEST_CARRIERS(too_many_domains)
+{
+	enum { MOST = 16 };
+	struct dom d[MOST];
+	struct wrk w[MOST];
+	int i;
+
+	for (i = 0; i < MOST; i++) {
+		ASSERT_EQ(dom_make(&d[i], 4, 4), 0);
+		ASSERT_EQ(wrk_make(&w[i], &d[i], 8, 8), 0);
+		ASSERT_EQ(attach(&w[i]), 0);
+	}
+	EXPECT_EQ(attach(&self->w), -EBUSY);
+	EXPECT_EQ(detach(&w[3]), 0);
+	EXPECT_EQ(attach(&self->w), 0);
+	EXPECT_EQ(attach(&w[3]), -EBUSY);
+	for (i = 0; i < MOST; i++)
+		close(d[i].fd);
+}
+
+#define GROUP	"/sys/fs/cgroup/roost_takeover_test"
+
+static int write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+static bool is_frozen(void)
+{
+	char text[64] = { 0 };
+	int fd = open(GROUP "/cgroup.events", O_RDONLY | O_CLOEXEC);
+
+	check(fd >= 0);
+	check(read(fd, text, sizeof(text) - 1) > 0);
+	close(fd);
+	return strstr(text, "frozen 1");
+}
+
+/* One of its carriers runs, and is frozen with it; by its exit code. */
+static void child_is_frozen(int up, int down)
+{
+	struct roost_domain_stat before, after;
+	struct thread t;
+	struct dom d;
+	struct wrk w;
+	char byte;
+
+	check(write_text(GROUP "/cgroup.procs", "0") == 0);
+	check(dom_make(&d, 4, 4) == 0);
+	check(wrk_make(&w, &d, 8, 8) == 0);
+	start(&t, &d, &w, -1);
+	start_spinning(&t);
+	before = stat_of(&d);
+	check(write(up, "x", 1) == 1);
+	check(read(down, &byte, 1) == 1);
+	after = stat_of(&d);
+	stop_spinning(&t);
+	finish(&t);
+	_exit(after.blocked != before.blocked || after.starved != before.starved);
+}
+
+TEST_CARRIERS(frozen_is_not_blocked)
+{
+	uint64_t limit = now_ns() + wide(10 * SEC);
+	int up[2], down[2], status;
+	pid_t pid;
+	char byte;
+
+	if (access("/sys/fs/cgroup/cgroup.controllers", F_OK))
+		SKIP(return, "no unified cgroup hierarchy at /sys/fs/cgroup");
+	rmdir(GROUP);
+	ASSERT_EQ(mkdir(GROUP, 0755), 0);
+	ASSERT_EQ(pipe(up), 0);
+	ASSERT_EQ(pipe(down), 0);
+	pid = fork();
+	ASSERT_GE(pid, 0);
+	if (!pid)
+		child_is_frozen(up[1], down[0]);
+	ASSERT_EQ(read(up[0], &byte, 1), 1);
+	ASSERT_EQ(write_text(GROUP "/cgroup.freeze", "1"), 0);
+	while (!is_frozen() && now_ns() < limit)
+		sleep_ns(MSEC);
+	EXPECT_TRUE(is_frozen());
+	ASSERT_EQ(write_text(GROUP "/cgroup.freeze", "0"), 0);
+	ASSERT_EQ(write(down[1], "x", 1), 1);
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	EXPECT_EQ(status, 0);
+	while (rmdir(GROUP) && errno == EBUSY && now_ns() < limit)
+		sleep_ns(MSEC);
+}
+
 #define CROWD	4
 
 static void child_of_all_kinds(int ready)

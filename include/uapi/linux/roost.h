@@ -147,7 +147,7 @@ struct roost_worker_params {
 /**
  * struct roost_wake - wake workers (ROOST_IOC_WAKE on the domain fd)
  * @flags:	one of ROOST_WAKE_ONE, _INDEX, _ALL, perhaps with _SYNC; or
- *		ROOST_WAKE_STANDBYS
+ *		ROOST_WAKE_DISMISS
  * @index:	the worker, for ROOST_WAKE_INDEX; zero otherwise
  * @reserved:	zero
  *
@@ -157,7 +157,8 @@ struct roost_worker_params {
  * ROOST_WAKE_ONE wakes a parked worker, and none if nobody is parked: of those that
  * went to sleep in the package of the caller's CPU, else of all, the one with the
  * highest index.  ROOST_WAKE_INDEX of a worker without a carrier is -ESRCH.
- * ROOST_WAKE_STANDBYS returns how many threads stood by.
+ * ROOST_WAKE_DISMISS returns how many threads stood by; -EOPNOTSUPP without
+ * ROOST_FEAT_STANDBY.
  */
 struct roost_wake {
 	__u32	flags;
@@ -170,8 +171,8 @@ struct roost_wake {
 #define ROOST_WAKE_ALL		(1U << 2)
 /* The caller is about to sleep: hand it the CPU.  Not with ROOST_WAKE_ALL. */
 #define ROOST_WAKE_SYNC		(1U << 3)
-/* Alone: each ROOST_IOC_STANDBY returns, those that are called later as well. */
-#define ROOST_WAKE_STANDBYS	(1U << 4)
+/* Alone: each ROOST_IOC_STANDBY returns, also those that are called later, for good. */
+#define ROOST_WAKE_DISMISS	(1U << 4)
 
 /**
  * struct roost_attach - lease a worker (ROOST_IOC_ATTACH on the worker fd)
@@ -211,8 +212,8 @@ struct roost_attach {
  * lost during the call.  A displaced carrier may attach to a free worker, or be a
  * standby.
  *
- * -EBUSY if the caller carries a worker of this domain, -EOPNOTSUPP without
- * ROOST_FEAT_STANDBY, -EINTR for a signal, -ECANCELED after ROOST_WAKE_STANDBYS: then
+ * -EBUSY if the caller carries a worker of this domain, or of 16 others; -EOPNOTSUPP without
+ * ROOST_FEAT_STANDBY, -EINTR for a signal, -ECANCELED after ROOST_WAKE_DISMISS: then
  * it has no lease.
  */
 struct roost_standby {
