@@ -100,12 +100,20 @@ static ktime_t spin_bound(void)
 	return ns_to_ktime((u64)READ_ONCE(spin_us) * NSEC_PER_USEC);
 }
 
-/* Could another worker do something?  What the process says of it is advice. */
-static bool work_waits(const struct roost_domain *domain)
+/*
+ * Could something be done, if not by @worker's carrier?  Also what it has staged and
+ * not handed over: a timer that nobody knows of yet, say.  What the process says of it
+ * is advice.
+ */
+static bool work_waits(const struct roost_worker *worker)
 {
+	const struct roost_worker_page *page = worker->page;
+	const struct roost_domain *domain = worker->domain;
 	const struct roost_control *control = domain->control;
 	u64 any = READ_ONCE(control->queued) | READ_ONCE(domain->nr_ready);
 	unsigned int i;
+
+	any |= READ_ONCE(page->sq_tail) ^ READ_ONCE(page->sq_head);
 
 	for (i = 0; i < ROOST_MASK_WORDS; i++)
 		any |= READ_ONCE(control->cq_ready[i]);
@@ -121,7 +129,7 @@ static bool spins(const struct roost_carrier *carrier, ktime_t now)
 	return bound && !carrier->fresh &&
 	       ktime_compare(ktime_sub(now, carrier->since), bound) >= 0 &&
 	       READ_ONCE(worker->page->resumes) == carrier->resumes &&
-	       work_waits(worker->domain) && !roost_carrier_inside(carrier);
+	       work_waits(worker) && !roost_carrier_inside(carrier);
 }
 
 /*
@@ -372,7 +380,7 @@ static enum verdict judge(const struct roost_worker *worker,
 	if (!carrier->worker || !carrier->active)
 		return VERDICT_IDLE;
 	if (carrier->fresh || resumes != carrier->resumes ||
-	    !work_waits(worker->domain)) {
+	    !work_waits(worker)) {
 		carrier->fresh = false;
 		carrier->starved = false;
 		carrier->resumes = resumes;

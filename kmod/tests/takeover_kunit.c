@@ -259,6 +259,7 @@ enum detail {
 	NOTHING_ELSE,
 	NO_QUEUE_BUT_COMPLETIONS,
 	NO_QUEUE_BUT_IO,
+	NO_QUEUE_BUT_STAGED,
 	INTERRUPTED,
 	INSIDE_FOR_ANOTHER_LEASE,
 	KEPT,	/* by what follows */
@@ -282,8 +283,10 @@ static void set_detail(struct stage *s, enum detail detail)
 	struct roost_carrier *carrier = s->carrier;
 
 	if (detail == NO_QUEUE_BUT_COMPLETIONS || detail == NO_QUEUE_BUT_IO ||
-	    detail == NO_WORK)
+	    detail == NO_QUEUE_BUT_STAGED || detail == NO_WORK)
 		control->queued = 0;
+	if (detail == NO_QUEUE_BUT_STAGED)
+		page->sq_tail++;
 	if (detail == NO_QUEUE_BUT_COMPLETIONS)
 		control->cq_ready[ROOST_MASK_WORDS - 1] = 1ULL << 63;
 	if (detail == NO_QUEUE_BUT_IO)

@@ -285,6 +285,35 @@ TAKEOVER_TEST(others_go_on_while_one_computes)
 	run_actors(2, others_go_on, &two);
 }
 
+static void ticks(void *arg)
+{
+	_Atomic unsigned int *n = arg;
+
+	while (atomic_load(n) < 10) {
+		roost_sleep(ROOST_MSEC(5));
+		atomic_fetch_add(n, 1);
+	}
+}
+
+/* Its timer is not even known to the module when the other one begins. */
+static void computes_while_another_sleeps(void *arg unused_arg)
+{
+	uint64_t limit = roost_after(ROOST_SEC(60));
+	_Atomic unsigned int n = 0;
+	roost_pid pid = spawn(ticks, (void *)&n);
+
+	roost_yield();
+	while (atomic_load(&n) < 10 && roost_now() < limit)
+		;
+	CHECK_EQ(atomic_load(&n), 10);
+	join(pid);
+}
+
+TAKEOVER_TEST(timers_go_off_while_one_computes)
+{
+	run_actors(1, computes_while_another_sleeps, NULL);
+}
+
 /* Reading a file that cannot be polled, by roost_read(): userfaultfd in its buffer */
 
 static void block_in_plain_read(struct blocker *b)

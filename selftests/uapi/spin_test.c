@@ -219,6 +219,20 @@ TEST_SPIN(only_while_work_waits)
 	EXPECT_EQ(cqe.user_data, 7);
 }
 
+/* Nobody else will hand it over: the one who takes the worker does. */
+TEST_SPIN(staged_work_waits)
+{
+	spinner_start(&self->t);
+	spare_start(&self->s, &self->d, &self->w);
+	sleep_ns(100 * MSEC);
+	EXPECT_EQ(stat_of(&self->d).taken, 0);
+	push(&self->w, &(struct roost_sqe){ .opcode = ROOST_OP_NOP });
+	EXPECT_TAKEN(self);
+	ASSERT_EQ(submit(&self->w), 1);
+	spinner_finish(&self->t);
+	EXPECT_LOST(self);
+}
+
 TEST_SPIN(not_inside_the_library)
 {
 	set_queued(&self->d, 1);

@@ -205,7 +205,8 @@ struct roost_attach {
  *    parameter grace_us;
  *  - or runs, or waits for a CPU, and has resumed nothing else
  *    (roost_worker_page.resumes) for the time spin_us, while there was work that
- *    waited (roost_control.queued).  Noticed by a tick of half that time.
+ *    waited (roost_control.queued, or what it has staged itself).  Noticed by a tick
+ *    of half that time.
  *
  * The former carrier is displaced.  It goes on, and learns of it when it next goes
  * inside the library; whatever needs the lease gets -EPERM, or -ESTALE if it was
