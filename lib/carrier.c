@@ -34,18 +34,20 @@ struct runtime *runtime_self(void)
 void carrier_unshare(struct carrier *c)
 {
 	c->word = c->own_words;
-	c->outside = 0;
-	c->inside = 1;
-	atomic_store_explicit(c->word, 1, memory_order_relaxed);
+	c->outside = CARRIER_OUTSIDE;
+	c->inside = CARRIER_INSIDE;
+	atomic_store_explicit(c->word, CARRIER_INSIDE, memory_order_relaxed);
 }
 
 bool carrier_share(struct carrier *c, _Atomic uint32_t *word, uint32_t outside,
 		   uint32_t inside)
 {
+	/* Not the word any more. */
+	atomic_store_explicit(c->own_words, CARRIER_INSIDE, memory_order_relaxed);
 	c->word = word;
 	c->outside = outside;
 	c->inside = inside;
-	return local_replace(word, outside, inside);
+	return carrier_go_inside(c);
 }
 
 /*

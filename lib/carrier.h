@@ -14,6 +14,8 @@
  * no lock of the library, and is not in the middle of anything.  The word names the
  * lease, and is changed from outside to inside in one step: that fails for who was
  * displaced and does not know it yet, and leaves alone what is the next carrier's.
+ * The next carrier may change the word on another CPU just then, and an exchange that
+ * fails writes back what it has read: so the step is atomic among CPUs.
  * Where nobody is ever displaced it is a word of the thread.  Beside it stands
  * another that changes with each actor that is resumed: one that goes on for too long
  * while others wait loses its worker as well.
@@ -23,7 +25,7 @@
  * over a switch, after which it is another carrier's, perhaps.  They are not
  * nested: inside the library, what is public is called by its inner name.
  *
- * Neither needs more than the order of the program: who looks is the kernel, when it
+ * Neither needs more order than that of the program: who looks is the kernel, when it
  * has interrupted this very thread, and what it does then is done before the
  * thread goes on.  What a carrier has written to the worker is seen by the next one
  * through the locks that the kernel takes for the change.
@@ -70,7 +72,7 @@ enum intent {
  * @outside:	what it is then
  * @inside:	what it is then
  * @intent:	what @current asked for
- * @own_words:	as in the page, not shared
+ * @own_words:	as in the page, not shared; says outside only while @word is this one
  * @rt:		its runtime, constant
  * @error:	where the thread has errno
  * @ctx:	the scheduler's context while an actor runs
@@ -155,11 +157,43 @@ carrier_resumed(struct carrier *c)
  */
 struct carrier *carrier_regain(struct carrier *c);
 
+/* What @own_words says. */
+#define CARRIER_OUTSIDE	0U
+#define CARRIER_INSIDE	1U
+
+/*
+ * carrier_go_inside() - @c, which is outside as far as it knows, goes inside
+ *
+ * Nobody else is at @own_words.  If these say outside, they are the word; else it is
+ * in the page, and perhaps another carrier's by now.
+ *
+ * Return: false if it was displaced.
+ */
+static inline __attribute__((always_inline)) bool
+carrier_go_inside(struct carrier *c)
+{
+	uint32_t outside = c->outside;
+
+	if (likely(atomic_load_explicit(c->own_words, memory_order_relaxed) ==
+		   CARRIER_OUTSIDE)) {
+		atomic_store_explicit(c->own_words, CARRIER_INSIDE,
+				      memory_order_relaxed);
+		/* What is done inside comes after it. */
+		atomic_signal_fence(memory_order_seq_cst);
+		return true;
+	}
+	/* Acquire for the same, and for nobody on another CPU. */
+	return atomic_compare_exchange_strong_explicit(c->word, &outside,
+						       c->inside,
+						       memory_order_acquire,
+						       memory_order_relaxed);
+}
+
 /** library_enter_on() - library_enter() of an actor on @c, which is carrier_self() */
 static inline __attribute__((always_inline)) struct carrier *
 library_enter_on(struct carrier *c)
 {
-	if (unlikely(!local_replace(c->word, c->outside, c->inside)))
+	if (unlikely(!carrier_go_inside(c)))
 		return carrier_regain(c);
 	return c;
 }

@@ -557,8 +557,9 @@ struct roost_control {
  * A carrier goes inside by a compare-and-exchange of @in_library, from
  * roost_outside() to roost_inside() of its own lease.  If that fails it has been
  * displaced, and writes nothing to this page any more.  It goes outside by a plain
- * store, after all that it did inside.  Nobody is displaced while another CPU runs
- * it: the exchange need be atomic against interrupts of its own CPU only.
+ * store, after all that it did inside.  The exchange must be atomic among CPUs (on
+ * x86: with the lock prefix).  One that fails may write back what it has read, and
+ * the next carrier may change the word on another CPU meanwhile.
  */
 struct roost_worker_page {
 	__u32	sq_head;
