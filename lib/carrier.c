@@ -3,6 +3,7 @@
 #include "carrier.h"
 
 #include "errno_cell.h"
+#include "log.h"
 #include "runtime.h"
 #include "worker.h"
 
@@ -92,5 +93,7 @@ void carrier_end(struct carrier *c)
  */
 noinline struct carrier *carrier_regain(struct carrier *c)
 {
+	if (carrier_is_inside(c))
+		log_fatal("the library was called from inside of it: by a signal handler?");
 	return worker_suspend_on(c, INTENT_DISPLACED);
 }

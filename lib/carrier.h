@@ -33,7 +33,11 @@
  * WHO NEED NOT ENTER.  roost_now() and roost_after() only read the clock.
  * roost_self() and roost_stopped() read what belongs to the thread (@current, @rt) or
  * to the actor (its state word), which are the same for a displaced one, and take no
- * lock.  roost_run() is not for actors.  A signal handler in an actor is part of it.
+ * lock.  roost_run() is not for actors.
+ *
+ * A signal handler in an actor is part of it, and calls nothing but these four: what
+ * it interrupts may be on its way in or out.  If it is inside, carrier_regain() says
+ * so and ends the process.
  */
 #ifndef ROOST_LIB_CARRIER_H
 #define ROOST_LIB_CARRIER_H
@@ -151,7 +155,8 @@ carrier_resumed(struct carrier *c)
 }
 
 /*
- * carrier_regain() - the calling actor's thread has lost its worker
+ * carrier_regain() - the calling actor's thread has lost its worker; or it is inside
+ *	already, which ends the process
  *
  * Return: its carrier then, which has one.
  */

@@ -6,6 +6,12 @@
  * Calls that wait give other actors the worker meanwhile, and return
  * -ECANCELED once the calling actor was stopped.  After any call the actor may be on
  * another thread: Documentation/blocking.rst.
+ *
+ * Signal handlers may call roost_now(), roost_after(), roost_self() and
+ * roost_stopped(); on a thread that is in no roost_run(), also roost_unpark(), if that
+ * is not what the signal has interrupted.  All else, here and in the other headers, is
+ * not for them: one that has interrupted an actor inside of the library, and calls it,
+ * ends the process.
  */
 #ifndef ROOST_ACTOR_H
 #define ROOST_ACTOR_H

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "inside.h"
 #include "takeover_help.h"
 
 /* What a call may do. */
@@ -497,4 +498,83 @@ static void own_things(void *arg unused_arg)
 TAKEOVER_TEST(errno_and_rounding_move_along)
 {
 	run_actors(1, own_things, NULL);
+}
+
+/* Signal handlers */
+
+static void on_signal_yield(int sig unused_arg)
+{
+	roost_yield();
+}
+
+/* One that interrupts the library. */
+static void raise_inside(void *arg unused_arg)
+{
+	INSIDE(raise(SIGUSR1));
+}
+
+static void call_inside(void *arg)
+{
+	struct sigaction sa = { .sa_handler = on_signal_yield };
+	struct roost_config config = {
+		.workers = 1, .backend = *(enum roost_backend *)arg,
+	};
+
+	sigaction(SIGUSR1, &sa, NULL);
+	roost_run(&config, raise_inside, NULL);
+}
+
+static void is_told(enum roost_backend backend)
+{
+	char text[512];
+	int status = in_child_stderr(call_inside, &backend, text, sizeof(text));
+
+	CHECK_MSG(KILLED_BY(status, SIGABRT), "status 0x%x", status);
+	CHECK_MSG(strstr(text, "called from inside of it"), "message: %s", text);
+}
+
+ROOST_TEST(a_call_from_inside_is_told)
+{
+	bool before = want_carriers(true);
+
+	is_told(ROOST_BACKEND_AUTO);
+	is_told(ROOST_BACKEND_FUTEX);
+	want_carriers(false);
+	is_told(ROOST_BACKEND_AUTO);
+	want_carriers(before);
+}
+
+static _Atomic roost_pid waiting;
+static _Atomic int unparked;
+
+static void on_signal_unpark(int sig unused_arg)
+{
+	atomic_store(&unparked, roost_unpark(atomic_load(&waiting)));
+}
+
+static void *raise_outside(void *arg unused_arg)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	raise(SIGUSR1);
+	return NULL;
+}
+
+/* One on a thread that carries no actors may call this, as ever. */
+ACTOR_TEST(a_handler_outside_may_unpark, 1)
+{
+	struct sigaction sa = { .sa_handler = on_signal_unpark }, old;
+	pthread_t t;
+
+	atomic_store(&waiting, roost_self());
+	atomic_store(&unparked, 1);
+	CHECK_EQ(sigaction(SIGUSR1, &sa, &old), 0);
+	CHECK_EQ(pthread_create(&t, NULL, raise_outside, NULL), 0);
+	CHECK_EQ(roost_park(roost_after(ROOST_SEC(60))), 0);
+	pthread_join(t, NULL);
+	CHECK_EQ(atomic_load(&unparked), 0);
+	sigaction(SIGUSR1, &old, NULL);
 }
