@@ -4,17 +4,11 @@
  *
  * ROOST_CYCLES=n is how often an actor blocks and comes back in the longest test.
  */
-#include <fcntl.h>
-#include <linux/userfaultfd.h>
 #include <semaphore.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 
+#include "takeover_fault.h"
 #include "takeover_help.h"
-
-#define MAX_BLOCKERS	8U
 
 /* Ways to block */
 
@@ -32,7 +26,22 @@ static void block_in_nanosleep(struct blocker *b)
 	while (atomic_load(&b->interruptible))
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	/* From here on the thread may end. */
+	pthread_mutex_lock(&b->mutex);
 	b->result = 1;
+	pthread_mutex_unlock(&b->mutex);
+}
+
+static bool interrupt(struct blocker *b)
+{
+	bool again;
+
+	pthread_mutex_lock(&b->mutex);
+	again = b->result != 1;
+	if (again)
+		pthread_kill(b->thread, SIGUSR1);
+	pthread_mutex_unlock(&b->mutex);
+	return again;
 }
 
 /* Again and again: it may not yet have been asleep. */
@@ -41,10 +50,8 @@ static void release_nanosleep(struct blocker *b)
 	while (!atomic_load(&b->interruptible))
 		roost_yield();
 	atomic_store(&b->interruptible, false);
-	while (b->result != 1) {
-		pthread_kill(b->thread, SIGUSR1);
+	while (interrupt(b))
 		roost_sleep(ROOST_MSEC(1));
-	}
 }
 
 static void on_signal(int sig unused_arg)
@@ -107,6 +114,7 @@ static void prepare_nanosleep(struct blocker *b)
 	struct sigaction sa = { .sa_handler = on_signal };
 
 	CHECK_EQ(sigaction(SIGUSR1, &sa, NULL), 0);
+	pthread_mutex_init(&b->mutex, NULL);
 	b->block = block_in_nanosleep;
 	b->release = release_nanosleep;
 }
@@ -132,56 +140,7 @@ static void prepare_loop(struct blocker *b)
 {
 	b->block = block_in_loop;
 	b->release = release_loop;
-}
-
-/* A page that is not there until somebody puts it there. */
-struct missing {
-	int uffd;
-	char *page;
-};
-
-static void block_in_fault(struct blocker *b)
-{
-	struct missing *m = b->arg;
-
-	b->result = *(volatile char *)m->page == 0 ? 1 : -1;
-}
-
-static void release_fault(struct blocker *b)
-{
-	struct missing *m = b->arg;
-	struct uffdio_zeropage zero = {
-		.range = {
-			.start = (uintptr_t)m->page,
-			.len = (__u64)sysconf(_SC_PAGESIZE),
-		},
-	};
-
-	CHECK_EQ(ioctl(m->uffd, UFFDIO_ZEROPAGE, &zero), 0);
-	close(m->uffd);
-}
-
-static void prepare_fault(struct blocker *b)
-{
-	static struct missing all[MAX_BLOCKERS];
-	static unsigned int next;
-	struct missing *m = &all[next++ % MAX_BLOCKERS];
-	size_t size = (size_t)sysconf(_SC_PAGESIZE);
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
-
-	b->block = block_in_fault;
-	b->release = release_fault;
-	b->arg = m;
-	m->page = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	REQUIRE(m->page != MAP_FAILED);
-	m->uffd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
-	REQUIRE(m->uffd >= 0);
-	REQUIRE_EQ(ioctl(m->uffd, UFFDIO_API, &api), 0);
-	reg.range.start = (uintptr_t)m->page;
-	reg.range.len = size;
-	REQUIRE_EQ(ioctl(m->uffd, UFFDIO_REGISTER, &reg), 0);
+	b->spins = true;
 }
 
 /* The others go on */
@@ -281,6 +240,7 @@ TAKEOVER_TEST(others_go_on_while_one_computes)
 	struct others one = { .blockers = 1, .prepare = prepare_loop };
 	struct others two = { .blockers = 2, .prepare = prepare_loop };
 
+	set_parameter("spin_us", USUAL_SPIN_US);
 	run_actors(1, others_go_on, &one);
 	run_actors(2, others_go_on, &two);
 }
@@ -314,44 +274,6 @@ TAKEOVER_TEST(timers_go_off_while_one_computes)
 	run_actors(1, computes_while_another_sleeps, NULL);
 }
 
-/* Reading a file that cannot be polled, by roost_read(): userfaultfd in its buffer */
-
-static void block_in_plain_read(struct blocker *b)
-{
-	struct missing *m = b->arg;
-	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-
-	b->result = (int)roost_read(fd, m->page, 1, ROOST_FOREVER);
-	close(fd);
-}
-
-static void prepare_plain_read(struct blocker *b)
-{
-	prepare_fault(b);
-	b->block = block_in_plain_read;
-}
-
-static void plain_read(void *arg unused_arg)
-{
-	struct blocker b;
-
-	blocker_init(&b);
-	prepare_plain_read(&b);
-	blocker_start(&b);
-	CHECK(wait_until(atomic_load(&b.begun)));
-	/* With one worker, this runs on another thread. */
-	CHECK_EQ(b.result, -1);
-	CHECK(stats_now().takeovers >= 1);
-	b.release(&b);
-	blocker_end(&b);
-	CHECK_EQ(b.result, 1);
-}
-
-TAKEOVER_TEST(a_plain_read_of_a_file_is_outside)
-{
-	run_actors(1, plain_read, NULL);
-}
-
 /* Numbers */
 
 static unsigned int running(struct runtime *rt)
@@ -368,84 +290,144 @@ static unsigned int running(struct runtime *rt)
 	return n;
 }
 
-struct pair {
-	int to[2];
-	int from[2];
+#define MAX_CROWD	4U
+
+/**
+ * struct crowd - actors that block, one more than there are workers, and their root
+ * @n:		how many
+ * @turns:	how often each blocks
+ * @tell:	a byte is written there when the first has lost its worker, if not -1
+ * @running:	actors that have a worker just now, and are not blocked
+ * @too_many:	how often these were more than there are workers
+ */
+struct crowd {
+	unsigned int n;
 	unsigned long turns;
+	int tell;
+	_Atomic unsigned int running;
+	_Atomic unsigned int too_many;
+	struct member {
+		struct crowd *crowd;
+		int pipe[2];
+		_Atomic unsigned long blocked;
+	} member[MAX_CROWD];
 };
 
-static void answers(void *arg)
+/* Nobody loses the worker in here: it does not block. */
+static void be_counted(struct crowd *crowd)
 {
-	struct pair *p = arg;
+	unsigned int i;
+
+	if (atomic_fetch_add(&crowd->running, 1) >= runtime_self()->nr_workers)
+		atomic_fetch_add(&crowd->too_many, 1);
+	for (i = 0; i < 50; i++)
+		cpu_relax();
+	atomic_fetch_sub(&crowd->running, 1);
+}
+
+static void blocks_often(void *arg)
+{
+	struct member *m = arg;
 	unsigned long i;
 	char c;
 
-	for (i = 0; i < p->turns; i++) {
-		if (read(p->to[0], &c, 1) != 1 || write(p->from[1], &c, 1) != 1)
+	for (i = 0; i < m->crowd->turns; i++) {
+		be_counted(m->crowd);
+		atomic_store(&m->blocked, i + 1);
+		if (read(m->pipe[0], &c, 1) != 1)
 			break;
 		/* Whoever comes back has to find that it is displaced. */
 		roost_stopped();
 		roost_yield();
 	}
-	CHECK_EQ(i, p->turns);
+	CHECK_EQ(i, m->crowd->turns);
 }
 
-static void asks(void *arg)
+/* All are blocked for time number @turn, or about to be. */
+static bool all_blocked(struct crowd *crowd, unsigned long turn)
 {
-	struct pair *p = arg;
-	unsigned long i;
-	char c = 'x';
+	unsigned int i;
 
-	for (i = 0; i < p->turns; i++) {
-		if (write(p->to[1], &c, 1) != 1 || read(p->from[0], &c, 1) != 1)
+	be_counted(crowd);
+	for (i = 0; i < crowd->n; i++)
+		if (atomic_load(&crowd->member[i].blocked) < turn)
+			return false;
+	return true;
+}
+
+static void crowd_tell(struct crowd *crowd)
+{
+	if (crowd->tell < 0 || !stats_now().takeovers)
+		return;
+	CHECK_EQ(write(crowd->tell, "x", 1), 1);
+	crowd->tell = -1;
+}
+
+static void lead(struct crowd *crowd)
+{
+	struct runtime *rt = runtime_self();
+	unsigned long turn;
+	unsigned int i;
+
+	for (turn = 1; turn <= crowd->turns; turn++) {
+		if (!CHECK(wait_until(all_blocked(crowd, turn))))
 			break;
+		crowd_tell(crowd);
+		for (i = 0; i < crowd->n; i++)
+			CHECK_EQ(write(crowd->member[i].pipe[1], "x", 1), 1);
+		CHECK(rt->threads.more <= rt->config.standbys);
+		/* To be counted again: writing may have blocked. */
 		roost_yield();
 	}
-	CHECK_EQ(i, p->turns);
 }
 
 static void block_and_come_back(void *arg)
 {
-	unsigned long turns = *(unsigned long *)arg;
+	struct crowd *crowd = arg;
 	struct runtime *rt = runtime_self();
+	const unsigned int others = rt->nr_workers - 1;
+	roost_pid pid[MAX_CROWD];
 	struct roost_stats s;
-	struct pair p[2];
-	roost_pid pid[4];
 	unsigned int i;
 
-	for (i = 0; i < 2; i++) {
-		p[i].turns = turns;
-		CHECK_EQ(pipe(p[i].to), 0);
-		CHECK_EQ(pipe(p[i].from), 0);
-		pid[2 * i] = spawn(answers, &p[i]);
-		pid[2 * i + 1] = spawn(asks, &p[i]);
+	crowd->n = rt->nr_workers + 1;
+	for (i = 0; i < crowd->n; i++) {
+		crowd->member[i].crowd = crowd;
+		CHECK_EQ(pipe(crowd->member[i].pipe), 0);
+		pid[i] = spawn(blocks_often, &crowd->member[i]);
 	}
-	for (i = 0; i < 4; i++)
+	lead(crowd);
+	for (i = 0; i < crowd->n; i++)
+		close(crowd->member[i].pipe[1]);
+	for (i = 0; i < crowd->n; i++) {
 		join(pid[i]);
+		close(crowd->member[i].pipe[0]);
+	}
 	CHECK(wait_until(running(rt) == rt->nr_workers));
 	s = stats_now();
-	printf("# %u workers: %lu blocking turns, %llu takeovers, %llu displaced, %llu starved, %u more threads\n",
-	       rt->nr_workers, 4 * turns, (unsigned long long)s.takeovers,
-	       (unsigned long long)s.displaced, (unsigned long long)s.starved,
-	       rt->threads.more);
-	/* With one worker neither of a pair gets on without the other. */
-	CHECK(rt->nr_workers > 1 || s.takeovers >= turns);
-	for (i = 0; i < 2; i++) {
-		close(p[i].to[0]);
-		close(p[i].to[1]);
-		close(p[i].from[0]);
-		close(p[i].from[1]);
-	}
+	printf("# %u workers: %lu times blocked, %llu takeovers, %llu displaced, %llu starved, %u more threads\n",
+	       rt->nr_workers, crowd->n * crowd->turns,
+	       (unsigned long long)s.takeovers, (unsigned long long)s.displaced,
+	       (unsigned long long)s.starved, rt->threads.more);
+	/* When all were blocked, we ran: so many at the most had a worker, too. */
+	CHECK(s.takeovers >= crowd->turns * (crowd->n - others));
+	CHECK_EQ(atomic_load(&crowd->too_many), 0);
 }
 
 TAKEOVER_TEST(as_many_run_as_there_are_workers)
 {
 	const char *text = getenv("ROOST_CYCLES");
-	unsigned long turns = text ? strtoul(text, NULL, 0) : rounds(1000);
+	struct crowd crowd;
+	unsigned int workers;
 
-	run_actors(1, block_and_come_back, &turns);
-	run_actors(2, block_and_come_back, &turns);
-	run_actors(3, block_and_come_back, &turns);
+	set_parameter("grace_us", USUAL_GRACE_US);
+	for (workers = 1; workers < MAX_CROWD; workers++) {
+		crowd = (struct crowd){
+			.turns = text ? strtoul(text, NULL, 0) : rounds(1000),
+			.tell = -1,
+		};
+		run_actors(workers, block_and_come_back, &crowd);
+	}
 }
 
 static void naps(void *arg unused_arg)
@@ -468,13 +450,31 @@ static void nap_often(void *arg unused_arg)
 
 	join(pid[0]);
 	join(pid[1]);
+}
+
+/* Who is back within the grace time keeps its worker. */
+static void nap_within_grace(void *arg)
+{
+	nap_often(arg);
+	CHECK_EQ(stats_now().takeovers, 0);
+	CHECK_EQ(stats_now().displaced, 0);
+	CHECK_EQ(stats_now().starved, 0);
+}
+
+static void nap_and_print(void *arg)
+{
+	nap_often(arg);
 	printf("# 400 sleeps of 5 us: %llu takeovers\n",
 	       (unsigned long long)stats_now().takeovers);
 }
 
 TAKEOVER_TEST(short_sleeps)
 {
-	run_actors(2, nap_often, NULL);
+	/* As long as can be. */
+	set_parameter("grace_us", 1000000);
+	run_actors(2, nap_within_grace, NULL);
+	set_parameter("grace_us", USUAL_GRACE_US);
+	run_actors(2, nap_and_print, NULL);
 }
 
 /* Limits */
@@ -621,32 +621,42 @@ TAKEOVER_TEST(again_and_again)
 		run_actors(1 + i % 2, others_go_on, &o);
 }
 
-static void forever(void *arg unused_arg)
+static pid_t start_for_ever(int tell)
 {
-	unsigned long turns = ~0UL;
+	struct crowd crowd = { .turns = ~0UL, .tell = tell };
+	pid_t pid;
 
-	run_actors(2, block_and_come_back, &turns);
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		run_actors(2, block_and_come_back, &crowd);
+		_exit(1);
+	}
+	return pid;
 }
 
 TAKEOVER_TEST(killed_in_the_middle)
 {
 	struct others o = { .blockers = 1, .prepare = prepare_read };
 	unsigned int i;
-	int status;
+	int p[2], status;
 	pid_t pid;
+	char c;
 
+	set_parameter("grace_us", USUAL_GRACE_US);
 	for (i = 0; i < 10; i++) {
-		fflush(stdout);
-		pid = fork();
-		if (!pid) {
-			forever(NULL);
-			_exit(1);
-		}
-		usleep(20000 + i * 7000);
+		CHECK_EQ(pipe(p), 0);
+		pid = start_for_ever(p[1]);
+		close(p[1]);
+		/* Workers have been taken away. */
+		CHECK_EQ(read(p[0], &c, 1), 1);
+		usleep(i * 1000);
 		CHECK_EQ(kill(pid, SIGKILL), 0);
 		CHECK_EQ(waitpid(pid, &status, 0), pid);
 		CHECK(KILLED_BY(status, SIGKILL));
+		close(p[0]);
 	}
+	set_parameter("grace_us", 20000);
 	run_actors(1, others_go_on, &o);
 }
 

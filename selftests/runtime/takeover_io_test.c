@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * takeover_io_test.c - calls of the library that block as the system's do, outside.
+ *
+ * Each with one worker: the root runs only if it was taken from who blocks.
+ */
+#include "takeover_fault.h"
+#include "takeover_help.h"
+
+/* Start @b, and wait until it has lost its worker, or has come back. */
+static void let_it_block(struct blocker *b)
+{
+	blocker_start(b);
+	CHECK(wait_until(atomic_load(&b->begun)));
+	CHECK_EQ(b->result, -1);
+	CHECK(stats_now().takeovers >= 1);
+}
+
+static void block_and_end(void *arg)
+{
+	struct blocker *b = arg;
+
+	let_it_block(b);
+	b->release(b);
+	blocker_end(b);
+	CHECK_EQ(b->result, 1);
+}
+
+/* Does the kernel know how not to block there?  A byte is moved if it does. */
+static bool knows_nowait(int fd, bool out)
+{
+	char c = 0;
+	struct iovec iov = { .iov_base = &c, .iov_len = 1 };
+	ssize_t n = out ? pwritev2(fd, &iov, 1, -1, RWF_NOWAIT) :
+			  preadv2(fd, &iov, 1, -1, RWF_NOWAIT);
+
+	return n >= 0 || errno != EOPNOTSUPP;
+}
+
+/* Reading a file that cannot be polled, into memory that is not there */
+
+#define PLAIN_FILE	"/proc/self/status"
+
+static void block_in_plain_read(struct blocker *b)
+{
+	struct missing *m = b->arg;
+	int fd = open(PLAIN_FILE, O_RDONLY | O_CLOEXEC);
+
+	b->result = (int)roost_read(fd, m->page, 1, ROOST_FOREVER);
+	close(fd);
+}
+
+TAKEOVER_TEST(a_plain_read_of_a_file_is_outside)
+{
+	int fd = open(PLAIN_FILE, O_RDONLY | O_CLOEXEC);
+	struct blocker b;
+	bool nowait;
+
+	REQUIRE(fd >= 0);
+	nowait = knows_nowait(fd, false);
+	close(fd);
+	if (nowait)
+		SKIP(PLAIN_FILE " knows RWF_NOWAIT");
+	blocker_init(&b);
+	prepare_fault(&b);
+	b.block = block_in_plain_read;
+	run_actors(1, block_and_end, &b);
+}
