@@ -22,6 +22,9 @@
 /* See threads.h. */
 #define KEEP_READY	3U
 
+/* Between two tries to stand by, if the kernel has no memory for it. */
+#define RETRY_NS	10000000L
+
 static bool gate_answer_and_wait(struct threads *t, int err)
 {
 	struct gate *g = &t->gate;
@@ -318,6 +321,44 @@ static bool may_stand_by(struct carrier *c)
 	return may;
 }
 
+/* Lock held. */
+static void say_cannot(struct threads *t, int err)
+{
+	if (!t->said_failed)
+		log_line("cannot stand by: %s", strerror(-err));
+	t->said_failed = true;
+}
+
+/* That may pass.  Return: false if nobody is to stand by any more. */
+static bool wait_for_memory(struct threads *t)
+{
+	const struct timespec ts = { .tv_nsec = RETRY_NS };
+	bool dismissed;
+
+	pthread_mutex_lock(&t->lock);
+	say_cannot(t, -ENOMEM);
+	dismissed = t->dismissed;
+	pthread_mutex_unlock(&t->lock);
+	if (!dismissed)
+		nanosleep(&ts, NULL);
+	return !dismissed;
+}
+
+/* It is among @ready all the while: nobody else could, either. */
+static int stand_by(struct carrier *c)
+{
+	struct runtime *rt = c->rt;
+	int err;
+
+	do {
+		err = rt->backend->stand_by(c);
+		if (err == -ENOMEM && !wait_for_memory(&rt->threads))
+			return -ECANCELED;
+		/* Only the thread that called roost_run() may get signals. */
+	} while (err == -EINTR || err == -ENOMEM);
+	return err;
+}
+
 bool threads_stand_by(struct carrier *c)
 {
 	struct runtime *rt = c->rt;
@@ -326,27 +367,33 @@ bool threads_stand_by(struct carrier *c)
 
 	if (!may_stand_by(c))
 		return false;
-	/* Only the thread that called roost_run() may get signals. */
-	do {
-		err = rt->backend->stand_by(c);
-	} while (err == -EINTR);
+	err = stand_by(c);
 	/* It has a worker: a call of the library was not left as it was entered. */
 	if (err == -EBUSY)
 		log_fatal("a carrier that was not displaced stands by");
 	pthread_mutex_lock(&t->lock);
 	t->ready--;
-	if (!err)
+	if (!err) {
 		see_to_standby(rt);
-	else if (err != -ECANCELED && !t->said_failed)
-		log_line("cannot stand by: %s", strerror(-err));
+	} else if (err != -ECANCELED) {
+		/* It ends, and its place may be another's. */
+		t->more--;
+		say_cannot(t, err);
+	}
 	pthread_mutex_unlock(&t->lock);
 	return !err;
 }
 
 void threads_dismiss(struct runtime *rt)
 {
-	if (rt->takeover)
-		rt->backend->dismiss(rt);
+	struct threads *t = &rt->threads;
+
+	if (!rt->takeover)
+		return;
+	pthread_mutex_lock(&t->lock);
+	t->dismissed = true;
+	pthread_mutex_unlock(&t->lock);
+	rt->backend->dismiss(rt);
 }
 
 /* The whole */

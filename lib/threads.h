@@ -49,8 +49,9 @@ struct gate {
  * @ended_ns:	CPU time of all that have
  * @more:	how many there are besides one for each worker
  * @ready:	how many stand by, or are about to
+ * @dismissed:	threads_dismiss() was called
  * @said_full:	a line was written: no more may be started
- * @said_failed: a line was written: one could not be started
+ * @said_failed: a line was written: one could not be started, or not stand by
  */
 struct threads {
 	pthread_mutex_t lock;
@@ -61,6 +62,7 @@ struct threads {
 	uint64_t ended_ns;
 	unsigned int more;
 	unsigned int ready;
+	bool dismissed;
 	bool said_full;
 	bool said_failed;
 };

@@ -536,6 +536,109 @@ TAKEOVER_TEST(standbys_at_the_cap)
 	CHECK_MSG(strchr(text, '\n') == strrchr(text, '\n'), "message: %s", text);
 }
 
+/* The kernel refuses so many calls to stand by, in this way. */
+static struct backend refusing;
+static _Atomic int refusals;
+static int refused_with;
+
+static int refuse_to_stand_by(struct carrier *c)
+{
+	if (atomic_fetch_sub(&refusals, 1) > 0)
+		return refused_with;
+	return backend_kernel.stand_by(c);
+}
+
+static void refuse(int n, int error)
+{
+	atomic_store(&refusals, n);
+	refused_with = error;
+	refusing = backend_kernel;
+	refusing.stand_by = refuse_to_stand_by;
+	runtime_self()->backend = &refusing;
+}
+
+/* The second standby has no memory at first; the first one stands by already. */
+static void short_of_memory(void *arg unused_arg)
+{
+	struct blocker b[2];
+	unsigned int i;
+
+	refuse(3, -ENOMEM);
+	for (i = 0; i < 2; i++) {
+		blocker_init(&b[i]);
+		blocker_start(&b[i]);
+	}
+	CHECK(wait_until(all_begun(b, 2)));
+	CHECK(atomic_load(&refusals) <= 0);
+	CHECK_EQ(runtime_self()->threads.more, 2);
+	for (i = 0; i < 2; i++) {
+		CHECK_EQ(b[i].result, -1);
+		release_read(&b[i]);
+		blocker_end(&b[i]);
+	}
+}
+
+static unsigned int more_threads(void)
+{
+	struct threads *t = &runtime_self()->threads;
+	unsigned int more;
+
+	pthread_mutex_lock(&t->lock);
+	more = t->more;
+	pthread_mutex_unlock(&t->lock);
+	return more;
+}
+
+/* Whoever comes back ends, since it cannot stand by; another may be started. */
+static void not_permitted(void *arg unused_arg)
+{
+	struct blocker b;
+
+	blocker_init(&b);
+	blocker_start(&b);
+	CHECK(wait_until(atomic_load(&b.begun)));
+	CHECK_EQ(more_threads(), 1);
+	refuse(1, -EPERM);
+	release_read(&b);
+	blocker_end(&b);
+	CHECK(wait_until(!more_threads()));
+}
+
+struct refused {
+	roost_fn root;
+	unsigned int standbys;
+};
+
+static void run_refused(void *arg)
+{
+	const struct refused *r = arg;
+	struct roost_config config = { .workers = 1, .standbys = r->standbys };
+
+	CHECK_EQ(roost_run(&config, r->root, NULL), 0);
+	_exit(tap_failed());
+}
+
+static void check_refused(struct refused r, const char *message)
+{
+	char text[512];
+	int status = in_child_stderr(run_refused, &r, text, sizeof(text));
+
+	CHECK_MSG(EXITED(status, 0), "status 0x%x: %s", status, text);
+	CHECK_MSG(strstr(text, message), "message: %s", text);
+}
+
+TAKEOVER_TEST(memory_for_a_standby_is_waited_for)
+{
+	check_refused((struct refused){ short_of_memory, 2 },
+		      "cannot stand by: Cannot allocate memory\n");
+}
+
+TAKEOVER_TEST(who_cannot_stand_by_makes_room)
+{
+	check_refused((struct refused){ not_permitted, 1 },
+		      "cannot stand by: Operation not permitted\n");
+}
+
 static void *release_soon(void *arg)
 {
 	usleep(100000);
