@@ -31,8 +31,9 @@
  * with RWF_NOWAIT; or, where the file knows no such thing, after poll(2) has
  * said that it is ready, and then no more than PIPE_BUF is written, which a
  * pipe takes whole.  Somebody else may be faster between that poll(2) and the
- * call, and then a blocking file blocks the worker.  What cannot be polled is
- * read and written plainly.
+ * call, and then a blocking file blocks.  What cannot be polled is read and written
+ * plainly.  Both are done outside of the library, as if the actor had made the call:
+ * the number may mean another file afterwards, as after any wait.
  */
 #include <errno.h>
 #include <limits.h>
@@ -165,6 +166,7 @@ static ssize_t plainly(int number, const struct io *io)
 static ssize_t write_a_little(int number, const struct io *io)
 {
 	struct iovec piece;
+	struct io little = { .iov = &piece, .n = 1, .out = true };
 	int i = 0;
 
 	while (i < io->n - 1 && io->iov[i].iov_len == 0)
@@ -172,7 +174,8 @@ static ssize_t write_a_little(int number, const struct io *io)
 	piece = io->iov[i];
 	if (piece.iov_len > PIPE_BUF)
 		piece.iov_len = PIPE_BUF;
-	return sys_file_write(number, &piece, 1);
+	little.len = piece.iov_len;
+	return plainly(number, &little);
 }
 
 static ssize_t probed(int number, const struct io *io)

@@ -30,6 +30,20 @@ static uint32_t kind_of(struct fd *f)
 
 /* Making and closing */
 
+/*
+ * Outside of the library meanwhile: it may block, for what the socket has still to
+ * send, or on a file system's server.
+ */
+static int close_plainly(int number)
+{
+	int err;
+
+	library_leave();
+	err = sys_file_close(number);
+	library_enter();
+	return err;
+}
+
 /* Take over a descriptor that is ours and does not block, or close it. */
 static int take_over(int number, uint32_t kind)
 {
@@ -37,7 +51,7 @@ static int take_over(int number, uint32_t kind)
 	int err = fd_get(runtime_self()->fds, number, &f);
 
 	if (err) {
-		sys_file_close(number);
+		close_plainly(number);
 		return err;
 	}
 	fd_manage(f, kind);
@@ -94,7 +108,7 @@ static int make_pipe(int fd[2])
 		return err;
 	err = take_over(fd[0], FD_MANAGED);
 	if (err < 0) {
-		sys_file_close(fd[1]);
+		close_plainly(fd[1]);
 		return err;
 	}
 	err = take_over(fd[1], FD_MANAGED);
@@ -155,7 +169,8 @@ int roost_fd_adopt(int fd)
  * Not refused to an actor that was stopped: it has to clean up.
  *
  * Who becomes a waiter between fd_forget() and close(2) waits for a file that
- * is about to go and would never be told; fd_kick() makes it look again.  An
+ * is about to go and would never be told; fd_kick() makes it look again.  If the
+ * number has its next file by then, whoever waits for that one looks once in vain.  An
  * actor on another worker that has looked already and is about to make its call
  * may hit the number's next file, as with close(2) under any threads.
  */
@@ -169,7 +184,7 @@ static int close_file(int fd)
 	f = fd_find(runtime_self()->fds, (unsigned int)fd);
 	if (f)
 		fd_forget(f);
-	err = sys_file_close(fd);
+	err = close_plainly(fd);
 	if (f)
 		fd_kick(f);
 	return err;

@@ -31,7 +31,8 @@
  * and written at once, blocking the worker for as long as that takes.  A file
  * that is neither a socket nor managed and neither has O_NONBLOCK set nor knows
  * RWF_NOWAIT (a terminal, a pipe before Linux 6.4) is used when poll(2) says
- * that it is ready; should another process be faster, the worker blocks.
+ * that it is ready; should another process be faster, the worker blocks.  What of
+ * that holds up others is in Documentation/blocking.rst.
  */
 #ifndef ROOST_IO_H
 #define ROOST_IO_H
@@ -85,7 +86,10 @@ int roost_pipe(int fd[2]);
  * roost_close() - close a descriptor
  * @fd:		any descriptor
  *
- * Actors that wait on it get -ECANCELED.  Return: 0 or -errno of close(2).
+ * Actors that wait on it get -ECANCELED.  Where close(2) blocks (SO_LINGER, a file
+ * system that writes back), so does this: see Documentation/blocking.rst.
+ *
+ * Return: 0 or -errno of close(2).
  */
 int roost_close(int fd);
 

@@ -4,6 +4,9 @@
  *
  * Each with one worker: the root runs only if it was taken from who blocks.
  */
+#include <limits.h>
+
+#include "io_help.h"
 #include "takeover_fault.h"
 #include "takeover_help.h"
 
@@ -65,4 +68,83 @@ TAKEOVER_TEST(a_plain_read_of_a_file_is_outside)
 	prepare_fault(&b);
 	b.block = block_in_plain_read;
 	run_actors(1, block_and_end, &b);
+}
+
+/* Writing a lot to a pipe, whose file does not know RWF_NOWAIT */
+
+static void block_in_a_little(struct blocker *b)
+{
+	struct missing *m = b->arg;
+
+	b->result = roost_write(b->pipe[1], m->page, 2 * PIPE_BUF,
+				ROOST_FOREVER) == PIPE_BUF;
+}
+
+/* Opened by its name, as a FIFO is. */
+static void open_again(int *fd)
+{
+	char path[64];
+	int again;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", *fd);
+	again = open(path, O_WRONLY | O_CLOEXEC);
+	CHECK(again >= 0);
+	close(*fd);
+	*fd = again;
+}
+
+TAKEOVER_TEST(a_little_written_is_outside)
+{
+	struct blocker b;
+
+	blocker_init(&b);
+	open_again(&b.pipe[1]);
+	prepare_fault(&b);
+	b.block = block_in_a_little;
+	if (knows_nowait(b.pipe[1], true))
+		SKIP("a pipe that is opened again knows RWF_NOWAIT");
+	run_actors(1, block_and_end, &b);
+}
+
+/* close(2) of a socket with SO_LINGER, whose peer does not read */
+
+static void block_in_close(struct blocker *b)
+{
+	int *fd = b->arg;
+
+	b->result = roost_close(fd[0]) == 0;
+}
+
+static void release_close(struct blocker *b)
+{
+	int *fd = b->arg;
+	static char sink[65536];
+
+	while (roost_read(fd[1], sink, sizeof(sink), ROOST_FOREVER) > 0)
+		;
+	CHECK_EQ(roost_close(fd[1]), 0);
+}
+
+static void close_lingering(void *arg)
+{
+	struct linger linger = { .l_onoff = 1, .l_linger = 30 };
+	struct blocker *b = arg;
+	int fd[2];
+
+	tcp_pair_managed(fd);
+	CHECK_EQ(setsockopt(fd[0], SOL_SOCKET, SO_LINGER, &linger,
+			    sizeof(linger)), 0);
+	CHECK(fill(fd[0]) > 0);
+	b->arg = fd;
+	block_and_end(b);
+}
+
+TAKEOVER_TEST(close_is_outside)
+{
+	struct blocker b;
+
+	blocker_init(&b);
+	b.block = block_in_close;
+	b.release = release_close;
+	run_actors(1, close_lingering, &b);
 }
