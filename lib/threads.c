@@ -88,11 +88,11 @@ uint64_t threads_busy_ns(struct runtime *rt)
 	struct carrier *c;
 	uint64_t sum;
 
-	pthread_mutex_lock(&t->lock);
+	pthread_mutex_lock(&t->list_lock);
 	sum = busy_ns(t->first) + t->ended_ns;
 	list_for_each_entry(c, &t->all, node)
 		sum += busy_ns(c);
-	pthread_mutex_unlock(&t->lock);
+	pthread_mutex_unlock(&t->list_lock);
 	return sum;
 }
 
@@ -123,10 +123,14 @@ static void retire(struct carrier *c)
 	struct threads *t = &c->rt->threads;
 	struct carrier *before = NULL;
 
+	/* Not before whoever has started it is done with that. */
 	pthread_mutex_lock(&t->lock);
+	pthread_mutex_lock(&t->list_lock);
 	t->ended_ns += busy_ns(c);
-	if (!c->awaited) {
+	if (!c->awaited)
 		list_del_init(&c->node);
+	pthread_mutex_unlock(&t->list_lock);
+	if (!c->awaited) {
 		before = t->ended;
 		t->ended = c;
 	}
@@ -143,7 +147,9 @@ static struct carrier *next_to_join(struct threads *t)
 	t->ended = NULL;
 	if (!c && !list_empty(&t->all)) {
 		c = list_first_entry(&t->all, struct carrier, node);
+		pthread_mutex_lock(&t->list_lock);
 		list_del_init(&c->node);
+		pthread_mutex_unlock(&t->list_lock);
 		c->awaited = true;
 	}
 	pthread_mutex_unlock(&t->lock);
@@ -180,6 +186,7 @@ static void block_signals(sigset_t *old)
 /* Lock held: it has its number before it, or who joins it, can go on. */
 static int start(struct carrier *c, void *(*main)(void *arg), void *arg)
 {
+	struct threads *t = &c->rt->threads;
 	sigset_t old;
 	int err;
 
@@ -190,7 +197,9 @@ static int start(struct carrier *c, void *(*main)(void *arg), void *arg)
 		return -err;
 	if (pthread_getcpuclockid(c->thread, &c->clock))
 		c->clock = CLOCK_THREAD_CPUTIME_ID;
-	list_add_tail(&c->node, &c->rt->threads.all);
+	pthread_mutex_lock(&t->list_lock);
+	list_add_tail(&c->node, &t->all);
+	pthread_mutex_unlock(&t->list_lock);
 	return 0;
 }
 
@@ -403,6 +412,7 @@ int threads_init(struct runtime *rt)
 	struct threads *t = &rt->threads;
 
 	pthread_mutex_init(&t->lock, NULL);
+	pthread_mutex_init(&t->list_lock, NULL);
 	pthread_cond_init(&t->gate.changed, NULL);
 	INIT_LIST_HEAD(&t->all);
 	t->first = carrier_make(rt, NULL);
@@ -413,6 +423,7 @@ void threads_fini(struct runtime *rt)
 {
 	free(rt->threads.first);
 	pthread_cond_destroy(&rt->threads.gate.changed);
+	pthread_mutex_destroy(&rt->threads.list_lock);
 	pthread_mutex_destroy(&rt->threads.lock);
 }
 

@@ -42,11 +42,13 @@ struct gate {
 /**
  * struct threads - all threads of a runtime
  * @lock:	guards the rest; held while a thread is made
+ * @list_lock:	inside @lock, which is held as well to write what it guards; so who
+ *		only reads that need not wait for a thread to be made
  * @gate:	the beginning of the workers
  * @first:	the one that called roost_run(), constant
- * @all:	those that were started; who ends leaves it
+ * @all:	those that were started; who ends leaves it.  @list_lock
  * @ended:	the last one that has ended, joined by the next one
- * @ended_ns:	CPU time of all that have
+ * @ended_ns:	CPU time of all that have.  @list_lock
  * @more:	how many there are besides one for each worker
  * @ready:	how many stand by, or are about to
  * @dismissed:	threads_dismiss() was called
@@ -55,6 +57,7 @@ struct gate {
  */
 struct threads {
 	pthread_mutex_t lock;
+	pthread_mutex_t list_lock;
 	struct gate gate;
 	struct carrier *first;
 	struct list_head all;
