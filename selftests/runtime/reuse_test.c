@@ -12,6 +12,22 @@
 
 #define BIG	(1U << 20)
 
+/*
+ * An ACTOR_TEST() with one worker, which its actor keeps while it computes: else the
+ * call could run beside it, before it closes the file.
+ */
+#define ALONE_TEST(test_name)						\
+	static void actor_##test_name(void *arg);			\
+	ROOST_TEST(test_name)						\
+	{								\
+		struct roost_config config = {				\
+			.workers = 1, .standbys = ROOST_NO_STANDBYS,	\
+		};							\
+									\
+		run_with(&config, actor_##test_name, NULL);		\
+	}								\
+	static void actor_##test_name(void *arg unused_arg)
+
 struct call {
 	ssize_t (*fn)(struct call *c);
 	int fd;
@@ -174,23 +190,23 @@ static ssize_t call_fd_wait(struct call *c)
 	return roost_fd_wait(c->fd, POLLIN, c->deadline);
 }
 
-ACTOR_TEST(recv_at_its_deadline, 1)
+ALONE_TEST(recv_at_its_deadline)
 {
 	with_pair(call_recv, NULL, -ECANCELED);
 }
 
-ACTOR_TEST(send_recv_at_its_deadline, 1)
+ALONE_TEST(send_recv_at_its_deadline)
 {
 	with_pair(call_send_recv, NULL, -ECANCELED);
 }
 
-ACTOR_TEST(readv_at_its_deadline, 1)
+ALONE_TEST(readv_at_its_deadline)
 {
 	with_pair(call_readv, NULL, -ECANCELED);
 }
 
 /* The same of what is not managed. */
-ACTOR_TEST(recv_of_a_plain_socket_at_its_deadline, 1)
+ALONE_TEST(recv_of_a_plain_socket_at_its_deadline)
 {
 	struct call c = { .fn = call_recv };
 	int fd[2];
@@ -202,7 +218,7 @@ ACTOR_TEST(recv_of_a_plain_socket_at_its_deadline, 1)
 }
 
 /* Who adopts it meanwhile does not make it another file. */
-ACTOR_TEST(adopted_meanwhile, 1)
+ALONE_TEST(adopted_meanwhile)
 {
 	struct call c = { .fn = call_send_recv };
 	roost_pid pid;
@@ -222,18 +238,18 @@ ACTOR_TEST(adopted_meanwhile, 1)
 	close(fd[1]);
 }
 
-ACTOR_TEST(readv_at_an_event, 1)
+ALONE_TEST(readv_at_an_event)
 {
 	with_pair(call_readv, "old", -ECANCELED);
 }
 
-ACTOR_TEST(fd_wait_at_an_event, 1)
+ALONE_TEST(fd_wait_at_an_event)
 {
 	with_pair(call_fd_wait, "old", -ECANCELED);
 }
 
 /* What has come from its own file it keeps. */
-ACTOR_TEST(recv_whole_at_an_event, 1)
+ALONE_TEST(recv_whole_at_an_event)
 {
 	struct call c = { .fn = call_recv_whole };
 	int fd[2];
@@ -251,7 +267,7 @@ static ssize_t call_accept(struct call *c)
 	return roost_accept(c->fd, NULL, NULL, c->deadline);
 }
 
-ACTOR_TEST(accept_at_its_deadline, 1)
+ALONE_TEST(accept_at_its_deadline)
 {
 	struct call c = { .fn = call_accept };
 	int listener = roost_socket(AF_INET, SOCK_STREAM, 0);
@@ -263,7 +279,7 @@ ACTOR_TEST(accept_at_its_deadline, 1)
 }
 
 /* Who was let in just then is not lost: nobody has been, or the caller has it. */
-ACTOR_TEST(accept_at_an_event, 1)
+ALONE_TEST(accept_at_an_event)
 {
 	struct call c = { .fn = call_accept };
 	struct sockaddr_in addr = {
@@ -298,7 +314,7 @@ ACTOR_TEST(accept_at_an_event, 1)
 	close(peer);
 }
 
-ACTOR_TEST(fd_wait_at_its_deadline, 1)
+ALONE_TEST(fd_wait_at_its_deadline)
 {
 	struct call c = { .fn = call_fd_wait };
 	int fd[2];
@@ -315,7 +331,7 @@ static ssize_t call_write_all(struct call *c)
 	return roost_write_all(c->fd, c->big, BIG, ROOST_FOREVER);
 }
 
-ACTOR_TEST(write_all_at_an_event, 1)
+ALONE_TEST(write_all_at_an_event)
 {
 	struct call c = { .fn = call_write_all, .big = calloc(1, BIG) };
 	char *sink = malloc(BIG);
