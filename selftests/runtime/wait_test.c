@@ -5,53 +5,71 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "actor.h"
 #include "runtime.h"
 #include "wait.h"
 
 #include "inside.h"
 #include "run.h"
 
+/* A wait is over before its actor leaves the library: so it is here, all in one. */
+
+static unsigned long wake_early(struct runtime *rt)
+{
+	struct wait_ref ref = wait_begin();
+	unsigned long lost = !wait_wake(rt, ref);
+
+	return lost + (wait_park(ROOST_FOREVER, false) != 0);
+}
+
 ACTOR_TEST(s0_19_wake_between_begin_and_park_a_million_times, 2)
 {
 	unsigned long n = rounds(1000000), i, lost = 0;
 	struct runtime *rt = runtime_self();
 
-	for (i = 0; i < n; i++) {
-		struct wait_ref ref = INSIDE(wait_begin());
-
-		if (!INSIDE(wait_wake(rt, ref)))
-			lost++;
-		if (INSIDE(wait_park(ROOST_FOREVER, false)))
-			lost++;
-	}
+	for (i = 0; i < n; i++)
+		lost += INSIDE(wake_early(rt));
 	CHECK_EQ(lost, 0);
+}
+
+static int wait_shortly(uint64_t ns)
+{
+	wait_begin();
+	return wait_park(roost_after(ns), false);
+}
+
+static void wake_older(struct runtime *rt)
+{
+	struct wait_ref old = wait_begin();
+
+	CHECK(wait_wake(rt, old));
+	CHECK_EQ(wait_park(ROOST_FOREVER, false), 0);
+	wait_begin();
+	CHECK(!wait_wake(rt, old));
+	CHECK_EQ(wait_park(roost_after(ROOST_MSEC(2)), false), -ETIMEDOUT);
 }
 
 ACTOR_TEST(s0_23_an_older_waits_wake_does_nothing, 2)
 {
-	struct runtime *rt = runtime_self();
-	struct wait_ref old = INSIDE(wait_begin());
+	INSIDE(wake_older(runtime_self()));
+}
 
-	CHECK(INSIDE(wait_wake(rt, old)));
-	CHECK_EQ(INSIDE(wait_park(ROOST_FOREVER, false)), 0);
-	INSIDE(wait_begin());
-	CHECK(!INSIDE(wait_wake(rt, old)));
-	CHECK_EQ(INSIDE(wait_park(roost_after(ROOST_MSEC(2)), false)), -ETIMEDOUT);
+static void wake_retired(struct runtime *rt)
+{
+	struct wait_ref ref = wait_begin();
+
+	CHECK(wait_wake(rt, ref));
+	wait_retire();
+	CHECK_EQ(wait_shortly(ROOST_MSEC(2)), -ETIMEDOUT);
+	/* And without the new wait being told before. */
+	ref = wait_begin();
+	wait_retire();
+	CHECK(!wait_wake(rt, ref));
 }
 
 ACTOR_TEST(s0_25_a_retired_waits_wake_does_not_leak, 2)
 {
-	struct runtime *rt = runtime_self();
-	struct wait_ref ref = INSIDE(wait_begin());
-
-	CHECK(INSIDE(wait_wake(rt, ref)));
-	INSIDE(wait_retire());
-	INSIDE(wait_begin());
-	CHECK_EQ(INSIDE(wait_park(roost_after(ROOST_MSEC(2)), false)), -ETIMEDOUT);
-	/* And without the new wait being told before. */
-	ref = INSIDE(wait_begin());
-	INSIDE(wait_retire());
-	CHECK(!INSIDE(wait_wake(rt, ref)));
+	INSIDE(wake_retired(runtime_self()));
 }
 
 /* A thread outside ends the waits that an actor publishes. */
@@ -117,13 +135,18 @@ static void with_outside_waker(void (*body)(struct published *p))
 	pthread_join(t, NULL);
 }
 
+static int publish_and_park(struct published *p, uint64_t deadline)
+{
+	publish(p, wait_begin());
+	return wait_park(deadline, false);
+}
+
 static void race_with_park(struct published *p)
 {
 	unsigned long n = rounds(5000), i, bad = 0;
 
 	for (i = 0; i < n; i++) {
-		publish(p, INSIDE(wait_begin()));
-		if (INSIDE(wait_park(ROOST_FOREVER, false)))
+		if (INSIDE(publish_and_park(p, ROOST_FOREVER)))
 			bad++;
 		if (!answer(p))
 			bad++;
@@ -149,8 +172,7 @@ static void race_with_deadline(struct published *p)
 
 		atomic_store(&p->not_before,
 			     roost_after(random_below(&r, 300000)));
-		publish(p, INSIDE(wait_begin()));
-		err = INSIDE(wait_park(roost_after(in), false));
+		err = INSIDE(publish_and_park(p, roost_after(in)));
 		if (answer(p) != (err == 0) || (err && err != -ETIMEDOUT))
 			bad++;
 		if (err)
@@ -168,16 +190,20 @@ ACTOR_TEST(a_wake_and_the_deadline_one_of_them_wins, 2)
 	with_outside_waker(race_with_deadline);
 }
 
+static void publish_and_retire(struct published *p)
+{
+	publish(p, wait_begin());
+	wait_retire();
+}
+
 static void race_with_retire(struct published *p)
 {
 	unsigned long n = rounds(5000), i, bad = 0;
 
 	for (i = 0; i < n; i++) {
-		publish(p, INSIDE(wait_begin()));
-		INSIDE(wait_retire());
-		INSIDE(wait_begin());
+		INSIDE(publish_and_retire(p));
 		/* What was retired must not end this one. */
-		if (INSIDE(wait_park(roost_after(1000), false)) != -ETIMEDOUT)
+		if (INSIDE(wait_shortly(1000)) != -ETIMEDOUT)
 			bad++;
 		answer(p);
 	}
@@ -189,22 +215,29 @@ ACTOR_TEST(s0_25_retire_races_with_a_wake, 2)
 	with_outside_waker(race_with_retire);
 }
 
+static void begin_and_retire(void)
+{
+	wait_begin();
+	if (roost_self() & 1)
+		actor_yield();
+	wait_retire();
+}
+
+static int wait_for_ever(void)
+{
+	wait_begin();
+	return wait_park(ROOST_FOREVER, true);
+}
+
 static void stopped_in_waits(void *arg)
 {
 	_Atomic int *phase = arg;
 
 	atomic_store(phase, 1);
-	for (;;) {
-		INSIDE(wait_begin());
-		if (roost_self() & 1)
-			roost_yield();
-		INSIDE(wait_retire());
-		INSIDE(wait_begin());
-		if (INSIDE(wait_park(roost_after(2000), false)) == -ECANCELED)
-			break;
-	}
-	INSIDE(wait_begin());
-	CHECK_EQ(INSIDE(wait_park(ROOST_FOREVER, true)), -ECANCELED);
+	do {
+		INSIDE(begin_and_retire());
+	} while (INSIDE(wait_shortly(2000)) != -ECANCELED);
+	CHECK_EQ(INSIDE(wait_for_ever()), -ECANCELED);
 	atomic_store(phase, 2);
 }
 
@@ -229,60 +262,73 @@ ACTOR_TEST(s0_25_retire_never_loses_a_stop, 2)
 }
 
 /* An expiry that is handled late, at each point of the actor's way. */
-ACTOR_TEST(s0_23_a_late_expiry_ends_its_own_wait_only, 1)
+static void expire_late(struct runtime *rt)
 {
-	struct runtime *rt = runtime_self();
 	struct slot *s = worker_actor();
 	struct wtimer *t = &s->timer;
-	struct wait_ref ref = INSIDE(wait_begin());
+	struct wait_ref ref = wait_begin();
 	uint64_t word;
 
 	/* As timer_want() leaves it, with a deadline that has passed. */
 	atomic_store(&t->epoch, ref.epoch);
 	atomic_store(&t->deadline, 1);
-	CHECK(INSIDE(wait_wake(rt, ref)));
-	INSIDE(wait_retire());
+	CHECK(wait_wake(rt, ref));
+	wait_retire();
 	/* Over, and the actor has not yet taken the deadline back. */
 	word = slot_load(s);
-	CHECK_EQ(INSIDE(timer_expired(rt, t, roost_now())), ROOST_FOREVER);
+	CHECK_EQ(timer_expired(rt, t, roost_now()), ROOST_FOREVER);
 	CHECK_EQ(slot_load(s), word);
 	/* The next wait has begun, and has stored nothing yet. */
-	ref = INSIDE(wait_begin());
+	ref = wait_begin();
 	word = slot_load(s);
-	CHECK_EQ(INSIDE(timer_expired(rt, t, roost_now())), ROOST_FOREVER);
+	CHECK_EQ(timer_expired(rt, t, roost_now()), ROOST_FOREVER);
 	CHECK_EQ(slot_load(s), word);
 	/* Wanted later: this is what must be armed. */
 	atomic_store(&t->epoch, ref.epoch);
 	atomic_store(&t->deadline, 1ULL << 62);
-	CHECK_EQ(INSIDE(timer_expired(rt, t, roost_now())), 1ULL << 62);
+	CHECK_EQ(timer_expired(rt, t, roost_now()), 1ULL << 62);
 	CHECK_EQ(slot_load(s), word);
 	/* And its own, which ends it. */
 	atomic_store(&t->deadline, 1);
-	CHECK_EQ(INSIDE(timer_expired(rt, t, roost_now())), ROOST_FOREVER);
+	CHECK_EQ(timer_expired(rt, t, roost_now()), ROOST_FOREVER);
 	CHECK_EQ(slot_wait_outcome(s), SLOT_TIMED_OUT);
-	CHECK(!INSIDE(wait_wake(rt, ref)));
+	CHECK(!wait_wake(rt, ref));
 	atomic_store(&t->deadline, ROOST_FOREVER);
-	INSIDE(wait_retire());
+	wait_retire();
+}
+
+ACTOR_TEST(s0_23_a_late_expiry_ends_its_own_wait_only, 1)
+{
+	INSIDE(expire_late(runtime_self()));
+}
+
+static uint64_t resumes(struct runtime *rt)
+{
+	return atomic_load(&rt->workers[0].stats.resumes);
+}
+
+static void wake_often(struct runtime *rt)
+{
+	struct wait_ref ref = wait_begin();
+	struct slot *s = worker_actor();
+	uint64_t before;
+
+	wait_wake(rt, ref);
+	wait_wake(rt, ref);
+	slot_unpark(s, pid_generation(ref.pid));
+	slot_unpark(s, pid_generation(ref.pid));
+	CHECK_EQ(runq_length(rt->runq), 0);
+	before = resumes(rt);
+	actor_yield();
+	CHECK_EQ(resumes(rt) - before, 1);
+	CHECK_EQ(runq_length(rt->runq), 0);
+	wait_begin();
+	wait_retire();
 }
 
 ACTOR_TEST(s0_20_many_wakes_while_running_one_requeue, 1)
 {
-	struct runtime *rt = runtime_self();
-	struct roost_stats before, after;
-	struct wait_ref ref = INSIDE(wait_begin());
-
-	INSIDE(wait_wake(rt, ref));
-	INSIDE(wait_wake(rt, ref));
-	roost_unpark(roost_self());
-	roost_unpark(roost_self());
-	CHECK_EQ(runq_length(rt->runq), 0);
-	roost_stats(&before);
-	roost_yield();
-	roost_stats(&after);
-	CHECK_EQ(after.resumes - before.resumes, 1);
-	CHECK_EQ(runq_length(rt->runq), 0);
-	INSIDE(wait_begin());
-	INSIDE(wait_retire());
+	INSIDE(wake_often(runtime_self()));
 }
 
 ACTOR_TEST(park_remembers_one_permit, 2)
