@@ -271,6 +271,7 @@ static void computes_while_another_sleeps(void *arg unused_arg)
 
 TAKEOVER_TEST(timers_go_off_while_one_computes)
 {
+	set_parameter("spin_us", USUAL_SPIN_US);
 	run_actors(1, computes_while_another_sleeps, NULL);
 }
 

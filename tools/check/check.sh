@@ -3,8 +3,9 @@
 #
 # Runs all tests: on this machine, then in one VM for each kernel that
 # $CHECK_KERNELS names, then those of the library once more in one whose module takes
-# workers away from who blocks (carriers=1), then the module's own tests in a third; of two
-# kernels side by side.  On the
+# workers away from who blocks (carriers=1; what needs that must not be skipped there,
+# ROOST_TAKEOVER=must), then the module's own tests in a third; of two kernels side by
+# side.  On the
 # debugging kernel $CHECK_DEBUG (none if empty) only the KUnit suites and the
 # tests that are short are run; one that $CHECK_KERNELS names gets them all.
 #
@@ -223,7 +224,7 @@ vm_tests()
 		tests_in runtime '*_test'
 		tests_in stress 'lib_*_test'
 	} | run_vm "$1" carriers --env ROOST_BACKEND=kernel \
-		--module-args carriers=1
+		--env ROOST_TAKEOVER=must --module-args carriers=1
 	case $1 in
 	*-debug)
 		release=$(tools/kernel/kernel.sh "$1" release)
