@@ -128,7 +128,8 @@ void carrier_end(struct carrier *c);
 void carrier_unshare(struct carrier *c);
 
 /**
- * carrier_share() - @c has got a lease; go inside
+ * carrier_share() - a carrier has got a lease; go inside
+ * @c:		the calling thread's
  * @word:	in the worker's page
  * @outside:	what says there that it is outside
  * @inside:	the other
@@ -177,7 +178,7 @@ struct carrier *carrier_regain(struct carrier *c);
 static inline __attribute__((always_inline)) bool
 carrier_go_inside(struct carrier *c)
 {
-	uint32_t outside = c->outside;
+	uint32_t outside;
 
 	if (likely(atomic_load_explicit(c->own_words, memory_order_relaxed) ==
 		   CARRIER_OUTSIDE)) {
@@ -187,6 +188,7 @@ carrier_go_inside(struct carrier *c)
 		atomic_signal_fence(memory_order_seq_cst);
 		return true;
 	}
+	outside = c->outside;
 	/* Acquire for the same, and for nobody on another CPU. */
 	return atomic_compare_exchange_strong_explicit(c->word, &outside,
 						       c->inside,

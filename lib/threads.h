@@ -76,6 +76,7 @@ void threads_fini(struct runtime *rt);
 
 /**
  * threads_begin() - the calling thread carries worker 0; start the others
+ * @rt:		the runtime
  *
  * Sets @rt->nr_workers to how many there are.  They wait for threads_run().
  * Return: 0, or -errno of worker 0.
@@ -91,7 +92,8 @@ int threads_begin(struct runtime *rt);
 void threads_run(struct runtime *rt, int err);
 
 /**
- * threads_stand_by() - wait until @c, the calling thread's, is given a worker
+ * threads_stand_by() - wait to be given a worker
+ * @c:		the calling thread's
  *
  * Return: false if the run is over, or the thread is not needed.
  */
