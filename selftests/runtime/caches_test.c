@@ -185,48 +185,63 @@ static void wait_idle(struct runtime *rt, unsigned int n)
 	CHECK_EQ(idle, n);
 }
 
-ACTOR_TEST(who_went_idle_nearby_comes_first, 6)
+#define WORKERS	6
+
+/* Whether they went idle in cache 1; who does so meanwhile spoils it. */
+static bool are_near(struct runtime *rt, unsigned int mask)
+{
+	unsigned int i, me = worker_self()->index;
+
+	for (i = 0; i < WORKERS; i++)
+		if (i != me && atomic_load(&rt->workers[i].cache) != (mask >> i & 1))
+			return false;
+	return true;
+}
+
+/*
+ * Whom an actor wakes that runs in cache 1, when those of @near went idle there; @last
+ * is the reluctant one, -1 for none.
+ */
+static unsigned int woken(struct runtime *rt, unsigned int near, int last)
+{
+	const struct caches before = rt->caches;
+	uint32_t of[CPU_SETSIZE], was;
+	unsigned int i, tries;
+	struct worker *w;
+	bool spoilt;
+
+	for (i = 0; i < CPU_SETSIZE; i++)
+		of[i] = 1;
+	for (tries = 0; tries < 1000; tries++) {
+		wait_idle(rt, WORKERS - 1);
+		for (i = 0; i < WORKERS; i++)
+			atomic_store(&rt->workers[i].cache, near >> i & 1);
+		rt->caches = (struct caches){
+			.count = 2, .nr_cpus = CPU_SETSIZE, .of = of,
+		};
+		was = atomic_exchange(&rt->reluctant, (uint32_t)(last + 1));
+		w = worker_claim_idle(rt);
+		atomic_store(&rt->reluctant, was);
+		rt->caches = before;
+		spoilt = !are_near(rt, near);
+		if (w)
+			worker_wake_claimed(rt, w);
+		if (w && !spoilt)
+			return w->index;
+	}
+	CHECK_MSG(false, "they are never idle for long");
+	return WORKERS;
+}
+
+ACTOR_TEST(who_went_idle_nearby_comes_first, WORKERS)
 {
 	struct runtime *rt = runtime_self();
 	const unsigned int me = worker_self()->index;
-	uint32_t of[CPU_SETSIZE], *was = rt->caches.of;
-	struct caches before = rt->caches;
-	unsigned int i, near = me == 1 ? 2 : 1;
-	struct worker *w;
+	const unsigned int near = me == 1 ? 2 : 1, highest = me == 5 ? 4 : 5;
 
-	/* This one is in cache 1, wherever it runs. */
-	for (i = 0; i < CPU_SETSIZE; i++)
-		of[i] = 1;
-	wait_idle(rt, 5);
-	for (i = 0; i < 6; i++)
-		atomic_store(&rt->workers[i].cache, i == near || i == 0 ? 1 : 0);
-	rt->caches = (struct caches){ .count = 2, .nr_cpus = CPU_SETSIZE, .of = of };
-
-	w = worker_claim_idle(rt);
-	CHECK_EQ(w->index, near);
-	worker_wake_claimed(rt, w);
-	rt->caches = before;
-	wait_idle(rt, 5);
-
+	CHECK_EQ(woken(rt, 1U << near | (me ? 1 : 0), -1), near);
 	/* Nobody is: the highest. */
-	for (i = 0; i < 6; i++)
-		atomic_store(&rt->workers[i].cache, 0);
-	rt->caches = (struct caches){ .count = 2, .nr_cpus = CPU_SETSIZE, .of = of };
-	w = worker_claim_idle(rt);
-	CHECK_EQ(w->index, me == 5 ? 4 : 5);
-	rt->caches = before;
-	worker_wake_claimed(rt, w);
-	wait_idle(rt, 5);
-
-	/* Woken last though nearby. */
-	for (i = 0; i < 6; i++)
-		atomic_store(&rt->workers[i].cache, i == near);
-	rt->caches = (struct caches){ .count = 2, .nr_cpus = CPU_SETSIZE, .of = of };
-	i = atomic_exchange(&rt->reluctant, near + 1);
-	w = worker_claim_idle(rt);
-	CHECK_EQ(w->index, me == 5 ? 4 : 5);
-	atomic_store(&rt->reluctant, i);
-	rt->caches = before;
-	worker_wake_claimed(rt, w);
-	CHECK(rt->caches.of == was);
+	CHECK_EQ(woken(rt, 0, -1), highest);
+	/* Woken last, though nearby. */
+	CHECK_EQ(woken(rt, 1U << near, (int)near), highest);
 }
