@@ -181,9 +181,9 @@ static bool displace(struct roost_worker *worker, struct roost_carrier *carrier,
 		 * Before its sched_in: no user code of it finds the old words, or
 		 * itself the carrier.  The one before has left a reference.
 		 */
-		trace_roost_takeover(worker, standby->task);
 		WRITE_ONCE(worker->carrier, get_task_struct(standby->task));
 		roost_worker_show_lease(worker, ++worker->lease);
+		trace_roost_takeover(worker, standby->task);
 	}
 	raw_spin_unlock(&carrier->lock);
 	return taken;
