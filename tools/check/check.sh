@@ -1,13 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 #
-# Runs all tests: on this machine, then in one VM for each kernel that
-# $CHECK_KERNELS names, then those of the library once more in one whose module takes
-# workers away from who blocks (carriers=1; what needs that must not be skipped there,
-# ROOST_TAKEOVER=must), then the module's own tests in a third; of two kernels side by
-# side.  On the
-# debugging kernel $CHECK_DEBUG (none if empty) only the KUnit suites and the
-# tests that are short are run; one that $CHECK_KERNELS names gets them all.
+# Runs all tests: on this machine, then in VMs for each kernel that $CHECK_KERNELS
+# names: those of the device and of the library; the stress; those of the library once
+# more, with a module that takes workers away from who blocks (carriers=1; what needs that
+# must not be skipped there, ROOST_TAKEOVER=must); the module's own.  Two kernels side by
+# side.  On the debugging kernel $CHECK_DEBUG (none if empty) only the KUnit suites and
+# the tests that are short are run; one that $CHECK_KERNELS names gets them all.
 #
 #   tools/check/check.sh [--static] [--host-only | --vm-only] [--only PATTERN]
 #
@@ -23,9 +22,9 @@
 #   selftests/stress/lib_*    this machine, and the VMs (executables)
 #   selftests/compat/*_test   VM, where the kernel runs 32-bit programs
 #   selftests/netlink/*_test  VM
-#   selftests/stress/*        VM (executables)
-#   selftests/module/*.sh     VM, third boot; the module lies in /roost/roost.ko
-#   selftests/kunit/*.sh      VM, third boot, of debugging kernels
+#   selftests/stress/*        VM, a boot of its own (executables)
+#   selftests/module/*.sh     VM, last boot; the module lies in /roost/roost.ko
+#   selftests/kunit/*.sh      VM, last boot, of debugging kernels
 #
 # A file `settings` in the folder may say timeout=SECONDS for each program there,
 # and short=NAMES of those that are short.
@@ -205,26 +204,47 @@ short_in()
 	done
 }
 
-# vm_tests KERNEL [short]: all boots, with all tests or the short ones.
-vm_tests()
+# alone CMD...: with no other such command beside it. Threads that meet each other all the
+# time get nowhere if the CPUs that they are on take turns with others'.
+alone()
 {
-	local choose=tests_in kunit=() release
+	(
+		flock 5
+		"$@" 5>&-
+	) 5>>"$work/alone.lock"
+}
 
-	[ -z "${2:-}" ] || choose=short_in
+# device_tests KERNEL CHOOSE
+device_tests()
+{
 	{
-		$choose uapi '*_test'
+		$2 uapi '*_test'
 		# tinyconfig has nothing for 32-bit programs
-		case $1 in *-debug) ;; *) $choose compat '*_test' ;; esac
-		$choose netlink '*_test'
-		$choose runtime '*_test'
-		$choose httpd '*_test'
-		$choose stress '*'
+		case $1 in *-debug) ;; *) $2 compat '*_test' ;; esac
+		$2 netlink '*_test'
+		$2 runtime '*_test'
+		$2 httpd '*_test'
 	} | run_vm "$1" device --env ROOST_BACKEND=kernel
-	[ -n "${2:-}" ] || {
+}
+
+stress_tests()
+{
+	$2 stress '*' | alone run_vm "$1" stress --env ROOST_BACKEND=kernel
+}
+
+carriers_tests()
+{
+	{
 		tests_in runtime '*_test'
-		tests_in stress 'lib_*_test'
-	} | run_vm "$1" carriers --env ROOST_BACKEND=kernel \
+		tests_in stress lib_io_test lib_meet_test lib_parkwake_test
+	} | alone run_vm "$1" carriers --env ROOST_BACKEND=kernel \
 		--env ROOST_TAKEOVER=must --module-args carriers=1
+}
+
+module_tests()
+{
+	local kunit=() release
+
 	case $1 in
 	*-debug)
 		release=$(tools/kernel/kernel.sh "$1" release)
@@ -233,8 +253,26 @@ vm_tests()
 	esac
 	{
 		[ ${#kunit[@]} = 0 ] || tests_in kunit '*.sh'
-		$choose module '*.sh'
+		$2 module '*.sh'
 	} | run_vm "$1" module --no-module "${kunit[@]}"
+}
+
+# vm_tests KERNEL [short]: all boots, with all tests or the short ones.
+vm_tests()
+{
+	local choose=tests_in
+
+	[ -z "${2:-}" ] || choose=short_in
+	# the stress of one beside what waits of the other
+	if [ "$1" = "${kernels%% *}" ]; then
+		stress_tests "$1" "$choose"
+		device_tests "$1" "$choose"
+	else
+		device_tests "$1" "$choose"
+		stress_tests "$1" "$choose"
+	fi
+	[ -n "${2:-}" ] || carriers_tests "$1"
+	module_tests "$1" "$choose"
 }
 
 # beside NAME CMD...: beside others, with files of its own for what there is to report.
