@@ -140,7 +140,7 @@ run_vm()
 	shift 2
 	dir=$work/vm-$kernel-$name
 	mkdir -p "$dir/logs"
-	mapfile -t list
+	mapfile -t list < <(grep .)
 	[ ${#list[@]} -gt 0 ] || return 0
 	# the checkers of the debug kernels make everything slow
 	case $kernel in *-debug) factor=4 ;; esac
@@ -191,17 +191,27 @@ report()
 	record "$1/$3" "$rc" "$log" "$(needs_tap "$3")"
 }
 
+# named_in FOLDER NAME...: as tests_in(), of what has to be there.
+named_in()
+{
+	local folder=$1 name
+
+	shift
+	for name in "$@"; do
+		[ -x "selftests/$folder/$name" ] ||
+			die "there is no selftests/$folder/$name"
+		tests_in "$folder" "$name"
+	done
+}
+
 # short_in FOLDER PATTERN: those of them that the folder's settings call short.
 short_in()
 {
-	local name names
+	local names
 
 	names=$(sed -n 's/^short=//p' "selftests/$1/settings" 2>/dev/null)
-	for name in $names; do
-		[ -x "selftests/$1/$name" ] ||
-			die "selftests/$1/settings: no program $name"
-		tests_in "$1" "$name"
-	done
+	# shellcheck disable=SC2086 # a list of words
+	named_in "$1" $names
 }
 
 # alone CMD...: with no other such command beside it. Threads that meet each other all the
@@ -214,47 +224,67 @@ alone()
 	) 5>>"$work/alone.lock"
 }
 
+# The lists are made first: what is wrong with one ends it all.
+
+# device_list KERNEL CHOOSE
+device_list()
+{
+	$2 uapi '*_test'
+	# tinyconfig has nothing for 32-bit programs
+	case $1 in *-debug) ;; *) $2 compat '*_test' ;; esac
+	$2 netlink '*_test'
+	$2 runtime '*_test'
+	$2 httpd '*_test'
+}
+
 # device_tests KERNEL CHOOSE
 device_tests()
 {
-	{
-		$2 uapi '*_test'
-		# tinyconfig has nothing for 32-bit programs
-		case $1 in *-debug) ;; *) $2 compat '*_test' ;; esac
-		$2 netlink '*_test'
-		$2 runtime '*_test'
-		$2 httpd '*_test'
-	} | run_vm "$1" device --env ROOST_BACKEND=kernel
+	local list
+
+	list=$(device_list "$@") || exit 1
+	run_vm "$1" device --env ROOST_BACKEND=kernel <<< "$list"
 }
 
+# stress_tests KERNEL CHOOSE
 stress_tests()
 {
-	$2 stress '*' | alone run_vm "$1" stress --env ROOST_BACKEND=kernel
+	local list
+
+	list=$($2 stress '*') || exit 1
+	alone run_vm "$1" stress --env ROOST_BACKEND=kernel <<< "$list"
 }
 
+carriers_list()
+{
+	tests_in runtime '*_test'
+	named_in stress lib_io_test lib_meet_test lib_parkwake_test
+}
+
+# carriers_tests KERNEL
 carriers_tests()
 {
-	{
-		tests_in runtime '*_test'
-		tests_in stress lib_io_test lib_meet_test lib_parkwake_test
-	} | alone run_vm "$1" carriers --env ROOST_BACKEND=kernel \
-		--env ROOST_TAKEOVER=must --module-args carriers=1
+	local list
+
+	list=$(carriers_list) || exit 1
+	alone run_vm "$1" carriers --env ROOST_BACKEND=kernel \
+		--env ROOST_TAKEOVER=must --module-args carriers=1 <<< "$list"
 }
 
+# module_tests KERNEL CHOOSE
 module_tests()
 {
-	local kunit=() release
+	local kunit=() release list
 
+	list=$($2 module '*.sh') || exit 1
 	case $1 in
 	*-debug)
-		release=$(tools/kernel/kernel.sh "$1" release)
+		release=$(tools/kernel/kernel.sh "$1" release) || exit 1
 		kunit=(--file "build/$release/roost_kunit.ko" --file kmod/tests)
+		list=$(tests_in kunit '*.sh')$'\n'$list
 		;;
 	esac
-	{
-		[ ${#kunit[@]} = 0 ] || tests_in kunit '*.sh'
-		$2 module '*.sh'
-	} | run_vm "$1" module --no-module "${kunit[@]}"
+	run_vm "$1" module --no-module "${kunit[@]}" <<< "$list"
 }
 
 # vm_tests KERNEL [short]: all boots, with all tests or the short ones.
@@ -273,6 +303,36 @@ vm_tests()
 	fi
 	[ -n "${2:-}" ] || carriers_tests "$1"
 	module_tests "$1" "$choose"
+}
+
+# What runs in the background, each in a process group of its own: a group that is
+# none would not hear of an interrupt, and go on.
+background=()
+
+in_background()
+{
+	set -m
+	"$@" &
+	background+=($!)
+	set +m
+}
+
+# shellcheck disable=SC2317 # called by the trap
+stop()
+{
+	local leader
+
+	trap - INT TERM HUP
+	for leader in "${background[@]}"; do
+		kill -TERM -- "-$leader" 2>/dev/null
+	done
+	exit 125
+}
+trap stop INT TERM HUP
+
+static_checks()
+{
+	tools/check/static.sh > "$work/static.log" 2>&1 </dev/null
 }
 
 # beside NAME CMD...: beside others, with files of its own for what there is to report.
@@ -315,9 +375,7 @@ fi
 # Beside the tests on this machine: neither needs more than one CPU.
 if [ -n "$static" ]; then
 	printf '== static checks, beside what follows\n'
-	tools/check/static.sh > "$work/static.log" 2>&1 </dev/null &
-	static_pid=$!
-	trap 'kill "$static_pid" 2>/dev/null' EXIT
+	in_background static_checks
 fi
 if [ -n "$host" ]; then
 	printf '== tests on this machine\n'
@@ -329,8 +387,9 @@ if [ -n "$host" ]; then
 	done
 fi
 if [ -n "$static" ]; then
-	wait "$static_pid"
+	wait "${background[0]}"
 	record static $? "$work/static.log" yes
+	background=()
 fi
 if [ -n "$vm" ]; then
 	# shellcheck disable=SC2053 # a pattern is meant
@@ -343,12 +402,13 @@ if [ -n "$vm" ]; then
 	for kernel in $kernels $debug; do
 		[ "$(jobs -r | wc -l)" -lt 2 ] || wait -n
 		if [ "$kernel" = "$debug" ]; then
-			beside "$kernel" vm_tests "$kernel" short &
+			in_background beside "$kernel" vm_tests "$kernel" short
 		else
-			beside "$kernel" vm_tests "$kernel" &
+			in_background beside "$kernel" vm_tests "$kernel"
 		fi
 	done
 	wait
+	background=()
 	for kernel in $kernels $debug; do
 		collect "$kernel"
 	done
