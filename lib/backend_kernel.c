@@ -126,16 +126,19 @@ static int kernel_start(struct runtime *rt)
 	if (err < 0)
 		goto close_dev;
 
-	kb = calloc(1, sizeof(*kb));
+	kb = aligned_alloc(_Alignof(struct kbackend), sizeof(*kb));
 	if (!kb) {
 		err = -ENOMEM;
 		goto close_dev;
 	}
+	memset(kb, 0, sizeof(*kb));
 	err = create_domain(rt, dev, &info, &kb->domain);
 	if (err < 0) {
 		free(kb);
 		goto close_dev;
 	}
+	spin_init(&kb->refused_lock);
+	atomic_init(&kb->retry_at, ROOST_NO_DEADLINE);
 	rt->backend_data = kb;
 	rt->control = kb->domain.control;
 	lower_max_fds(rt, &info);

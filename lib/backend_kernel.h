@@ -31,9 +31,17 @@
 /**
  * struct kbackend - a runtime's domain (rt->backend_data)
  * @domain:	the domain
+ * @refused_lock: guards @refused; within a timer's own lock
+ * @refused:	slot of a timer that the module has refused, plus one, or 0
+ * @retry_at:	when to arm it again, ROOST_NO_DEADLINE if there is none; written
+ *		under the lock, read by anybody
  */
 struct kbackend {
 	struct kdomain domain;
+
+	struct spin refused_lock ____cacheline_aligned;
+	uint32_t refused;
+	_Atomic uint64_t retry_at;
 };
 
 /**
@@ -50,9 +58,6 @@ struct kbackend {
  * @looks:	resumes, as collect() has counted them; own thread
  * @next_look:	in @looks: when to look at the rings of the others
  * @next_hand_over: in @looks: when to see whether they are handed over
- * @refused:	slot of a timer that the module has refused, plus one, or 0; own
- *		thread
- * @retry_at:	when to arm it again, if there is one; own thread
  * @stash_count: completions moved out of a full CQ; written with @draining held
  * @stash_first: where in @stash they begin; with @draining held
  * @stash_size:	room in @stash; own thread, with @draining held
@@ -73,8 +78,6 @@ struct kring {
 	uint32_t looks;
 	uint32_t next_look;
 	uint32_t next_hand_over;
-	uint32_t refused;
-	uint64_t retry_at;
 
 	____cacheline_aligned _Atomic uint32_t stash_count;
 	uint32_t stash_first;
@@ -85,6 +88,13 @@ struct kring {
 static inline struct kbackend *kernel_of(const struct runtime *rt)
 {
 	return rt->backend_data;
+}
+
+/** kernel_retry_at() - when something refused is to be tried again */
+static inline uint64_t kernel_retry_at(const struct runtime *rt)
+{
+	return atomic_load_explicit(&kernel_of(rt)->retry_at,
+				    memory_order_relaxed);
 }
 
 static inline struct kring *ring_of(const struct worker *w)

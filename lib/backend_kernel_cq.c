@@ -334,7 +334,7 @@ unsigned int kernel_collect(struct worker *w, bool idle)
 		r->looks += COLLECT_EVERY - w->spare;
 		w->spare = COLLECT_EVERY - 1;
 	}
-	if (unlikely(r->refused))
+	if (unlikely(kernel_retry_at(w->rt) != ROOST_NO_DEADLINE))
 		kernel_timer_retry(w);
 	n = look_at(w, r, !idle);
 	if (w->rt->nr_workers > 1)

@@ -72,11 +72,10 @@ int kring_enter(struct worker *w, uint32_t flags, uint32_t event,
 {
 	struct kring *r = ring_of(w);
 	bool park = flags & ROOST_ENTER_PARK;
-	uint64_t until = r->refused ? r->retry_at : ROOST_NO_DEADLINE;
 	struct roost_enter e = {
 		.flags = flags,
 		.to_submit = kring_staged(r),
-		.deadline = park ? until : 0,
+		.deadline = park ? kernel_retry_at(w->rt) : 0,
 		.event = park ? event : 0,
 	};
 	int err;

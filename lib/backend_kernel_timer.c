@@ -25,9 +25,10 @@
  *
  * A completion with another sequence than @sequence is stale and ignored.
  *
- * A TIMER_SET may be refused: no memory, or too much of it by the limits.  The
- * worker that is told keeps a list of them, arms them again a while later, and
- * sleeps no longer than to then; so a deadline is late by so much, and not lost.
+ * A TIMER_SET may be refused: no memory, or too much of it by the limits.  It goes to a
+ * list of the runtime's, and whoever comes by a while later arms it again; nobody who
+ * goes idle sleeps longer than to then.  So a deadline is late by so much, or until one
+ * worker has time, and not lost.
  *
  * A TIMER_SET that is still in the ring of this very worker when it is not
  * wanted any more becomes a ROOST_OP_SKIP (T2).  If another worker hands this
@@ -201,33 +202,49 @@ void kernel_timer_end(struct worker *w, struct wtimer *t)
 	unlock(t, ROOST_FOREVER);
 }
 
-/* Nothing is armed, unless somebody has just tried to. */
+/*
+ * Nothing is armed, unless somebody has just tried to.  Any worker may be the one that
+ * tries again: we may be about to run an actor for long.
+ */
 static noinline void arm_later(struct worker *w, struct wtimer *t, uint64_t now)
 {
-	struct kring *r = ring_of(w);
+	struct kbackend *kb = kernel_of(w->rt);
 	uint64_t armed = lock(t);
+	bool first = false;
 
-	/* In a list already, of whatever worker: that one will. */
+	spin_lock(&kb->refused_lock);
+	/* Perhaps it is in the list, or in what somebody goes through just now. */
 	if (!t->refused) {
-		if (!r->refused)
-			r->retry_at = now + RETRY_NS;
-		t->refused = r->refused ? r->refused : LAST_REFUSED;
-		r->refused = t->slot + 1;
+		first = !kb->refused;
+		t->refused = first ? LAST_REFUSED : kb->refused;
+		kb->refused = t->slot + 1;
 	}
+	if (first)
+		atomic_store_explicit(&kb->retry_at, now + RETRY_NS,
+				      memory_order_relaxed);
+	spin_unlock(&kb->refused_lock);
 	unlock(t, armed);
+	/* Who is idle sleeps without a deadline. */
+	if (first)
+		worker_wake_one(w->rt);
 }
 
 noinline void kernel_timer_retry(struct worker *w)
 {
-	struct kring *r = ring_of(w);
+	struct kbackend *kb = kernel_of(w->rt);
 	uint64_t now = roost_now(), armed, wanted;
-	uint32_t next = r->refused;
 	struct wtimer *t;
+	uint32_t next;
 
-	if (now < r->retry_at)
+	if (now < kernel_retry_at(w->rt))
 		return;
 	/* What is refused again begins a list of its own. */
-	r->refused = 0;
+	spin_lock(&kb->refused_lock);
+	next = kb->refused;
+	kb->refused = 0;
+	atomic_store_explicit(&kb->retry_at, ROOST_NO_DEADLINE,
+			      memory_order_relaxed);
+	spin_unlock(&kb->refused_lock);
 	while (next && next != LAST_REFUSED) {
 		t = &w->rt->slots[next - 1].timer;
 		armed = lock(t);

@@ -29,7 +29,7 @@ struct runtime;
  * @sq_index:	kernel backend: SQ position of a TIMER_SET not yet consumed
  * @worker:	backend: index of the worker whose wheel or ring has it
  * @refused:	kernel backend: the next that the module has refused to arm, as
- *		kring.refused; 0 if this one has not been
+ *		kbackend.refused; 0 if this one has not been
  * @entry:	futex backend: place in that worker's wheel
  */
 struct wtimer {
