@@ -222,7 +222,10 @@ static void hand_over(struct roost_worker *worker, struct roost_carrier *standby
 	if (!displace(worker, old, standby))
 		return;
 	give(worker, standby);
-	/* Neither is the last: it has not ended, and its notifier is hooked. */
+	/*
+	 * The first is not the last: what is left of a task goes after a grace period,
+	 * and interrupts are off.  The other may be, if the thread has unhooked by now.
+	 */
 	put_task_struct(task);
 	roost_carrier_put(old);
 }
