@@ -261,7 +261,7 @@ carriers_list()
 	named_in stress lib_io_test lib_meet_test lib_parkwake_test
 }
 
-# carriers_tests KERNEL
+# carriers_tests KERNEL CHOOSE: all, whatever that says
 carriers_tests()
 {
 	local list
@@ -287,22 +287,20 @@ module_tests()
 	run_vm "$1" module --no-module "${kunit[@]}" <<< "$list"
 }
 
-# vm_tests KERNEL [short]: all boots, with all tests or the short ones.
+# vm_tests KERNEL [short]: all boots, with all tests or the short ones; in an order such
+# that what has to be alone does not wait for the same of another kernel for long.
 vm_tests()
 {
-	local choose=tests_in
+	local choose=tests_in boot order='device stress module carriers'
 
-	[ -z "${2:-}" ] || choose=short_in
-	# the stress of one beside what waits of the other
-	if [ "$1" = "${kernels%% *}" ]; then
-		stress_tests "$1" "$choose"
-		device_tests "$1" "$choose"
-	else
-		device_tests "$1" "$choose"
-		stress_tests "$1" "$choose"
+	[ "$1" != "${kernels%% *}" ] || order='stress device carriers module'
+	if [ -n "${2:-}" ]; then
+		choose=short_in
+		order=${order/carriers/}
 	fi
-	[ -n "${2:-}" ] || carriers_tests "$1"
-	module_tests "$1" "$choose"
+	for boot in $order; do
+		"${boot}_tests" "$1" "$choose"
+	done
 }
 
 # What runs in the background, each in a process group of its own: a group that is
