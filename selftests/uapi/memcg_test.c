@@ -11,6 +11,7 @@
 
 #include <sys/resource.h>
 
+#include "cgroup_help.h"
 #include "io_help.h"
 #include "user_help.h"
 
@@ -18,18 +19,6 @@
 #define KIB	1024ULL
 #define MIB	(1024 * KIB)
 #define MANY	16384U
-
-static int write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), ret = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		ret = -errno;
-	close(fd);
-	return ret;
-}
 
 /* Bytes charged to the group now. */
 static uint64_t charged(void)

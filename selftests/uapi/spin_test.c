@@ -128,18 +128,7 @@ FIXTURE_TEARDOWN(spin)
 	close(self->d.fd);
 }
 
-/* A test of what not every module can do. */
-#define TEST_SPIN(name) \
-	static void name(struct __test_metadata *_metadata, \
-			 FIXTURE_DATA(spin) *self); \
-	TEST_F_TIMEOUT(spin, name, 300) \
-	{ \
-		if (!has_standby(&self->d)) \
-			SKIP(return, LACKING); \
-		name(_metadata, self); \
-	} \
-	static void name(struct __test_metadata *_metadata, \
-			 FIXTURE_DATA(spin) *self)
+#define TEST_SPIN(name)	TEST_WITH_STANDBY(spin, name)
 
 #define EXPECT_TAKEN(self) \
 	do { \

@@ -83,4 +83,17 @@ static inline void spare_interrupt(struct spare *s)
 	check(pthread_join(s->id, NULL) == 0);
 }
 
+/* A test of what not every module can do; the fixture has a domain @d. */
+#define TEST_WITH_STANDBY(fixture, name) \
+	static void name(struct __test_metadata *_metadata, \
+			 FIXTURE_DATA(fixture) *self); \
+	TEST_F_TIMEOUT(fixture, name, 300) \
+	{ \
+		if (!has_standby(&self->d)) \
+			SKIP(return, LACKING); \
+		name(_metadata, self); \
+	} \
+	static void name(struct __test_metadata *_metadata, \
+			 FIXTURE_DATA(fixture) *self)
+
 #endif /* ROOST_TEST_STANDBY_HELP_H */

@@ -146,18 +146,7 @@ FIXTURE_TEARDOWN(standby)
 	close(self->d.fd);
 }
 
-/* A test of what not every module can do. */
-#define TEST_STANDBY(name) \
-	static void name(struct __test_metadata *_metadata, \
-			 FIXTURE_DATA(standby) *self); \
-	TEST_F_TIMEOUT(standby, name, 300) \
-	{ \
-		if (!has_standby(&self->d)) \
-			SKIP(return, LACKING); \
-		name(_metadata, self); \
-	} \
-	static void name(struct __test_metadata *_metadata, \
-			 FIXTURE_DATA(standby) *self)
+#define TEST_STANDBY(name)	TEST_WITH_STANDBY(standby, name)
 
 TEST_STANDBY(rejections)
 {

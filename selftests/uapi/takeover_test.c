@@ -9,6 +9,7 @@
 #include <sys/ptrace.h>
 
 #include "carrier_help.h"
+#include "cgroup_help.h"
 #include "roost_test.h"
 
 /* Looks at something that must not change. */
@@ -452,18 +453,6 @@ TEST_CARRIERS(too_many_domains)
 }
 
 #define GROUP	"/sys/fs/cgroup/roost_takeover_test"
-
-static int write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), ret = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		ret = -errno;
-	close(fd);
-	return ret;
-}
 
 static bool is_frozen(void)
 {
