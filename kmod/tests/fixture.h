@@ -62,8 +62,7 @@ bool fixture_submit(struct kunit *test, struct roost_worker *worker,
 void fixture_race(struct kunit *test, int (*fn)(void *arg), void **args,
 		  unsigned int n);
 void fixture_end_races(struct fixture *fixture);
-struct task_struct *fixture_spawn(struct kunit *test, int (*fn)(void *arg),
-				  void *arg);
+struct task_struct *fixture_spawn(struct kunit *test);
 
 /* For loops that should not go on once something is wrong. */
 static inline bool fixture_failed(struct kunit *test)

@@ -76,17 +76,6 @@ static void one_worker_a_thread(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, attach(a, NULL), -EBUSY);
 }
 
-static int wait_for_stop(void *arg)
-{
-	while (!kthread_should_stop()) {
-		set_current_state(TASK_INTERRUPTIBLE);
-		if (!kthread_should_stop())
-			schedule();
-	}
-	__set_current_state(TASK_RUNNING);
-	return 0;
-}
-
 /* A living thread keeps its lease; one that has ended loses it to who asks. */
 static void leases_of_others(struct kunit *test)
 {
@@ -96,7 +85,7 @@ static void leases_of_others(struct kunit *test)
 	struct task_struct *other;
 	u64 lease;
 
-	other = fixture_spawn(test, wait_for_stop, NULL);
+	other = fixture_spawn(test);
 	fixture_attach(worker, other);
 	KUNIT_EXPECT_EQ(test, attach(worker, NULL), -EBUSY);
 	KUNIT_EXPECT_EQ(test, detach(worker), -EPERM);

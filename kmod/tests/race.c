@@ -9,17 +9,24 @@
 
 #include "fixture.h"
 
-/**
- * fixture_spawn() - start a thread
- * @test:	the test, which ends if that fails
- * @fn:		what it does; ends by kthread_complete_and_exit() or waits for
- *		kthread_should_stop()
- * @arg:	for @fn
- */
-struct task_struct *fixture_spawn(struct kunit *test, int (*fn)(void *arg),
-				  void *arg)
+static int wait_for_stop(void *arg)
 {
-	struct task_struct *task = kthread_run(fn, arg, "roost_kunit");
+	while (!kthread_should_stop()) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		if (!kthread_should_stop())
+			schedule();
+	}
+	__set_current_state(TASK_RUNNING);
+	return 0;
+}
+
+/**
+ * fixture_spawn() - start a thread that does nothing until kthread_stop()
+ * @test:	the test, which ends if that fails
+ */
+struct task_struct *fixture_spawn(struct kunit *test)
+{
+	struct task_struct *task = kthread_run(wait_for_stop, NULL, "roost_kunit");
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	return task;

@@ -12,17 +12,6 @@
 #include "../park.h"
 #include "fixture.h"
 
-static int wait_for_stop(void *arg)
-{
-	while (!kthread_should_stop()) {
-		set_current_state(TASK_INTERRUPTIBLE);
-		if (!kthread_should_stop())
-			schedule();
-	}
-	__set_current_state(TASK_RUNNING);
-	return 0;
-}
-
 /* A worker whose carrier waits for a CPU, and has long run one actor. */
 struct stage {
 	struct task_struct *task;
@@ -59,7 +48,7 @@ static void drop_carrier(struct roost_carrier *carrier)
 static struct stage set_stage(struct kunit *test)
 {
 	struct stage s = {
-		.task = fixture_spawn(test, wait_for_stop, NULL),
+		.task = fixture_spawn(test),
 		.worker = fixture_worker(test, 1, 2),
 	};
 
