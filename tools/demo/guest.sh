@@ -22,6 +22,8 @@ work=/tmp/demo
 port=8000
 # clients' own ports must not come in the way of the servers'
 echo '20000 65535' > /proc/sys/net/ipv4/ip_local_port_range
+cpus=$(nproc)
+others=$(printf '%x' $(((1 << cpus) - 2)))
 url=
 pid=
 failures=0
@@ -187,9 +189,9 @@ calls_counted()
 # drive SECONDS CONNECTIONS FILE
 drive()
 {
-	threads=3
-	[ "$2" -ge 3 ] || threads=1
-	taskset e wrk -t$threads -c"$2" -d"$1"s --timeout 10s --latency "$url" \
+	threads=$((cpus - 1))
+	[ "$2" -ge $threads ] || threads=1
+	taskset $others wrk -t$threads -c"$2" -d"$1"s --timeout 10s --latency "$url" \
 		>"$3" 2>&1
 }
 
@@ -214,6 +216,21 @@ parse()
 	/Non-2xx or 3xx responses:/ { errors += $NF }
 	END { printf "%d\t%.1f\t%.0f\t%.0f\t%d\n", requests, rate, p50, p99, errors }
 	' "$1"
+}
+
+# rotate WORD...: the first one last
+rotate()
+{
+	first=$1
+	shift
+	echo "$* $first"
+}
+
+# warm_up PARTY CONNECTIONS
+warm_up()
+{
+	start_server "$1" && drive 2 "$2" $work/warm
+	stop_server "$1"
 }
 
 # measure PARTY CONNECTIONS ROUND
@@ -291,13 +308,22 @@ awk 'BEGIN {
 } > /out/host.txt
 [ -w $trigger ] || { say "no $trigger"; exit 1; }
 
+# An emulator translates code when it is run first: all of it is run before anything
+# is measured.
 for connections in $CONNECTIONS; do
-	round=0
-	while [ $round -lt "$ROUNDS" ]; do
-		round=$((round + 1))
+	for party in $PARTIES; do
+		warm_up "$party" "$connections"
+	done
+done
+# Each row's rounds are spread over all of the time, and nobody is always the first.
+round=0
+while [ $round -lt "$ROUNDS" ]; do
+	round=$((round + 1))
+	for connections in $CONNECTIONS; do
 		for party in $PARTIES; do
 			measure "$party" "$connections" $round
 		done
 	done
+	PARTIES=$(rotate $PARTIES)
 done
 [ $failures = 0 ]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 #
 # From the rows that guest.sh left: the table on standard output, and the same as
-# JSON in the file -v json=NAME. Also -v kernel=, duration=, counted=, rounds=, and
+# JSON in the file -v json=NAME. Also -v kernel=, duration=, counted=, rounds=, busy=, and
 # host= (host.txt). Rates, latencies and ratios are medians of the rounds, a ratio's
 # two sides being of one round; counts a request are of all rounds together. Fails if
 # a row that was wanted (-v wanted="party/connections ...") is missing, has errors or
@@ -157,10 +157,11 @@ BEGIN {
 	       release, tcg ? "true" : "false" > json
 	printf "  \"cpus\": %d, \"clock\": \"%s\", \"file_bytes\": %d,\n", cpus,
 	       clock, size > json
-	printf "  \"seconds\": %d, \"rounds\": %d, \"counted_seconds\": %d,\n  \"rows\": [",
-	       duration, rounds, counted > json
-	printf "Linux %s, %d virtual CPUs: server on one, wrk on the others; median of %d rounds of %d s, a file of %d bytes\n\n",
+	printf "  \"seconds\": %d, \"rounds\": %d, \"counted_seconds\": %d, \"busy_us\": %d,\n  \"rows\": [",
+	       duration, rounds, counted, busy > json
+	printf "Linux %s, %d virtual CPUs: server on one, wrk on the others; median of %d rounds of %d s, a file of %d bytes\n",
 	       release, cpus, rounds, duration, size
+	printf "kernel: a worker that parks looks for up to %d us before it sleeps (busy_us)\n\n", busy
 	heads = "%-7s %5s %10s %10s %10s %6s %6s %6s %6s %6s %6s %8s %8s %8s\n"
 	printf heads, "", "", "", "", "", "", "", "calls", "", "", "", "switches",
 	       "parks", "wakes"
