@@ -174,7 +174,7 @@ LAYOUT_AT(roost_domain_stat, preempted, 248);
 LAYOUT_AT(roost_domain_stat, taken, 256);
 LAYOUT_AT(roost_domain_stat, starved, 264);
 LAYOUT_AT(roost_domain_stat, spun, 272);
-LAYOUT_AT(roost_domain_stat, reserved, 280);
+LAYOUT_AT(roost_domain_stat, parks_busy, 280);
 
 /* Sizes are part of the ioctl numbers, which are known by their whole value. */
 static_assert(ROOST_IOC_INFO == 0xc040bd00);

@@ -149,6 +149,7 @@ static const struct stat_def stats[] = {
 	STAT(TAKEN, taken, 0),
 	STAT(STARVED, starved, 0),
 	STAT(SPUN, spun, 0),
+	STAT(PARKS_BUSY, parks_busy, 0),
 };
 
 static_assert(ARRAY_SIZE(stats) == ROOST_NL_STAT_MAX);

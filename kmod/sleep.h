@@ -13,6 +13,7 @@
 #include <linux/smp.h>
 #include <linux/wait.h>
 
+#include "busywait.h"
 #include "domain.h"
 #include "park.h"
 #include "timeout.h"
@@ -224,6 +225,18 @@ static __always_inline u32 wake_from_sleep(struct roost_worker *worker,
 	return reason;
 }
 
+static __always_inline void sleep(struct roost_worker *worker, u64 deadline)
+{
+	if (likely(deadline == ROOST_NO_DEADLINE)) {
+		schedule();
+		return;
+	}
+	roost_timeout_park(worker, deadline);
+	schedule();
+	__set_current_state(TASK_RUNNING);
+	roost_timeout_unpark(worker);
+}
+
 /**
  * roost_park() - sleep until a wake, an event, the deadline or a signal
  * @worker:	whose carrier is, or was just now, the current task
@@ -238,6 +251,7 @@ static __always_inline int roost_park(struct roost_worker *worker, u64 deadline,
 				      u32 event)
 {
 	int ret = go_to_sleep(worker, event);
+	u64 begun;
 
 	if (unlikely(ret <= 0)) {
 		if (ret)
@@ -247,15 +261,15 @@ static __always_inline int roost_park(struct roost_worker *worker, u64 deadline,
 		return wake_from_sleep(worker, false);
 	}
 	trace_roost_park(worker, deadline, true);
-	if (unlikely(deadline != ROOST_NO_DEADLINE)) {
-		roost_timeout_park(worker, deadline);
-		schedule();
-		__set_current_state(TASK_RUNNING);
-		roost_timeout_unpark(worker);
-	} else {
-		schedule();
-		__set_current_state(TASK_RUNNING);
-	}
+	begun = roost_busy_begin();
+	if (begun && worker->busy_ns)
+		roost_busy_wait(worker, begun, deadline);
+	/* If the park is over, the task state says the same, but later. */
+	if (likely(READ_ONCE(worker->asleep)))
+		sleep(worker, deadline);
+	__set_current_state(TASK_RUNNING);
+	if (begun)
+		roost_busy_learn(worker, begun);
 	return wake_from_sleep(worker, true);
 }
 

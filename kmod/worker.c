@@ -289,6 +289,7 @@ void roost_worker_stat(struct roost_worker *worker,
 	stat->taken += READ_ONCE(worker->taken);
 	stat->starved += READ_ONCE(worker->starved);
 	stat->spun += READ_ONCE(worker->spun);
+	stat->parks_busy += READ_ONCE(worker->parks_busy);
 	stat->enters += atomic64_read(&worker->enters);
 	stat->ios_started += atomic64_read(&worker->ios_started);
 	stat->ios_waited += atomic64_read(&worker->ios_waited);

@@ -41,6 +41,7 @@ static inline void roost_count(u64 *counter)
  * @reason:	ROOST_OUT_* bits that the wakers of the current park have left
  * @pinned:	the carrier is on its way to sleep or back, or gives up the lease:
  *		nobody takes it.  Cleared by the carrier without the lock.
+ * @busy_ns:	how long the next park looks before it sleeps; the carrier's own
  * @hooked:	tells of the carrier's context switches, or NULL
  * @wait:	names the carrier to what wakes synchronously
  *
@@ -88,8 +89,10 @@ struct roost_worker {
 	bool pinned;
 	u32 reason;
 	u32 cpu;
+	u32 busy_ns;
 	/* private: counters, see struct roost_domain_stat */
 	u64 parks;
+	u64 parks_busy;
 	u64 parks_refused;
 	u64 wakes;
 	u64 wakes_received;

@@ -341,6 +341,43 @@ static void no_wake_is_lost(struct kunit *test)
 	kunit_info(test, "slept %llu and %llu times", a->parks, b->parks);
 }
 
+/* As if a park had taken that long, after which busy_ns is ... */
+static u32 learnt(struct roost_worker *worker, u32 busy_ns, u64 took)
+{
+	worker->busy_ns = busy_ns;
+	roost_busy_learn(worker, ktime_get_ns() - took);
+	return worker->busy_ns;
+}
+
+static void learns_how_long_to_look(struct kunit *test)
+{
+	struct roost_worker *worker = make_worker(test);
+	const unsigned int was = roost_busy_us;
+	const u32 most = 900 * NSEC_PER_USEC;
+
+	WRITE_ONCE(roost_busy_us, 900);
+	KUNIT_EXPECT_EQ(test, learnt(worker, 0, 20 * NSEC_PER_USEC),
+			10 * NSEC_PER_USEC);
+	KUNIT_EXPECT_EQ(test, learnt(worker, 10 * NSEC_PER_USEC,
+				     20 * NSEC_PER_USEC),
+			20 * NSEC_PER_USEC);
+	KUNIT_EXPECT_EQ(test, learnt(worker, 500 * NSEC_PER_USEC,
+				     600 * NSEC_PER_USEC), most);
+	/* seen while it looked: as it is */
+	KUNIT_EXPECT_EQ(test, learnt(worker, most, 1000), most);
+	/* not worth looking for */
+	KUNIT_EXPECT_EQ(test, learnt(worker, most, 5 * NSEC_PER_MSEC), 0);
+	KUNIT_EXPECT_EQ(test, learnt(worker, 0, 5 * NSEC_PER_MSEC), 0);
+	/* turned down, and off, meanwhile */
+	WRITE_ONCE(roost_busy_us, 10);
+	KUNIT_EXPECT_EQ(test, learnt(worker, 5000, 6000),
+			10 * NSEC_PER_USEC);
+	WRITE_ONCE(roost_busy_us, 0);
+	KUNIT_EXPECT_EQ(test, learnt(worker, most, NSEC_PER_MSEC), 0);
+	KUNIT_EXPECT_EQ(test, roost_busy_begin(), 0);
+	WRITE_ONCE(roost_busy_us, was);
+}
+
 static struct kunit_case park_cases[] = {
 	KUNIT_CASE(two_actions),
 	KUNIT_CASE(refusals),
@@ -349,6 +386,7 @@ static struct kunit_case park_cases[] = {
 	KUNIT_CASE(sleeps_until_the_deadline),
 	KUNIT_CASE(a_signal_ends_it),
 	KUNIT_CASE(no_wake_is_lost),
+	KUNIT_CASE(learns_how_long_to_look),
 	{}
 };
 

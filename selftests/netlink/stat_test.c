@@ -83,6 +83,7 @@ TEST(the_same_as_by_ioctl)
 	SAME(POLLS_ARMED, polls_armed);
 	SAME(OVERFLOW_PENDING, overflow_pending);
 	SAME(PARKS, parks);
+	SAME(PARKS_BUSY, parks_busy);
 	SAME(PARKS_REFUSED, parks_refused);
 	SAME(WAKES, wakes);
 	SAME(WAKES_RECEIVED, wakes_received);

@@ -168,7 +168,7 @@ static const struct row rows[] = {
 	FIELD(roost_domain_stat, taken, 256, 8),
 	FIELD(roost_domain_stat, starved, 264, 8),
 	FIELD(roost_domain_stat, spun, 272, 8),
-	FIELD(roost_domain_stat, reserved, 280, 8),
+	FIELD(roost_domain_stat, parks_busy, 280, 8),
 };
 
 TEST(structures)

@@ -44,6 +44,7 @@ const char *const stat_names[ROOST_NL_STAT_MAX + 1] = {
 	[ROOST_NL_STAT_TAKEN]		= "taken",
 	[ROOST_NL_STAT_STARVED]		= "starved",
 	[ROOST_NL_STAT_SPUN]		= "spun",
+	[ROOST_NL_STAT_PARKS_BUSY]	= "parks_busy",
 };
 
 /* What is there now, as opposed to what has happened so far. */

@@ -639,7 +639,8 @@ static inline __u32 roost_inside(__u64 lease)
  * @taken:		out: leases that went to a standby
  * @starved:		out: times that one would have, but there was no standby
  * @spun:		out: those of @taken whose carrier was not blocked
- * @reserved:		zero
+ * @parks_busy:		out: those of @parks that were over before the carrier had
+ *			given up its CPU
  */
 struct roost_domain_stat {
 	__u32	workers;
@@ -677,7 +678,7 @@ struct roost_domain_stat {
 	__u64	taken;
 	__u64	starved;
 	__u64	spun;
-	__u64	reserved[1];
+	__u64	parks_busy;
 };
 
 /*

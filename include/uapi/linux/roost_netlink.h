@@ -176,9 +176,10 @@ enum roost_nl_stat {
 	ROOST_NL_STAT_TAKEN		= 32,
 	ROOST_NL_STAT_STARVED		= 33,
 	ROOST_NL_STAT_SPUN		= 34,
+	ROOST_NL_STAT_PARKS_BUSY	= 35,
 };
 
-#define ROOST_NL_STAT_MAX	ROOST_NL_STAT_SPUN
+#define ROOST_NL_STAT_MAX	ROOST_NL_STAT_PARKS_BUSY
 
 /**
  * enum roost_nl_limit - a module parameter

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who parks looks for the end of the park before it gives up its CPU.
+ *
+ * To sleep and be woken costs two context switches, and where the CPU goes idle
+ * meanwhile an interrupt to get it back, which is dear on virtual machines.  If what
+ * a worker waits for mostly comes at once, it is cheaper to wait on the CPU.
+ *
+ * How long to look is learnt by each worker from how long its parks take, in the way
+ * of KVM's halt polling (Documentation/virt/kvm/halt-polling.rst in the kernel's
+ * tree): nothing at first; if a park was over soon after the look, twice as long the
+ * next time; if it took longer than any look may, nothing again.  So an idle worker
+ * wastes nothing, and a busy one at most as much as it has lately saved.
+ *
+ * To everybody else the park is like any other: who ends it finds a sleeper whose
+ * task is still on its CPU, and to wake that is little.
+ */
+#include <linux/minmax.h>
+#include <linux/moduleparam.h>
+#include <linux/processor.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/stat.h>
+
+#include "busywait.h"
+#include "worker.h"
+
+#define FIRST_NS	(10U * (u32)NSEC_PER_USEC)
+#define MAX_BUSY_US	1000U
+
+unsigned int roost_busy_us = 200;
+
+static int set_busy(const char *text, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(text, param, 0, MAX_BUSY_US);
+}
+
+static const struct kernel_param_ops busy_ops = {
+	.set	= set_busy,
+	.get	= param_get_uint,
+};
+
+module_param_cb(busy_us, &busy_ops, &roost_busy_us, 0644);
+__MODULE_PARM_TYPE(busy_us, "uint");
+MODULE_PARM_DESC(busy_us, "how long at most a park looks for its end before it gives up the CPU (0: never; at most 1000)");
+
+/* Others that could run here go first, and so does what wants this task to stop. */
+static bool may_look_on(const struct roost_worker *worker)
+{
+	/* Whoever ends the park says so there first; read again afterwards. */
+	return READ_ONCE(worker->asleep) && !need_resched() &&
+	       single_task_running() && !signal_pending(current);
+}
+
+/**
+ * roost_busy_wait() - look for the end of the park
+ * @worker:	parked, the caller is its carrier
+ * @begun:	what roost_busy_begin() gave
+ * @deadline:	of the park: not beyond it, for it is not set yet
+ *
+ * Context: task, with its state set to sleep.
+ */
+void roost_busy_wait(struct roost_worker *worker, u64 begun, u64 deadline)
+{
+	u64 end = min(begun + worker->busy_ns, deadline);
+
+	while (may_look_on(worker) && ktime_get_ns() < end)
+		cpu_relax();
+	if (!READ_ONCE(worker->asleep))
+		roost_count(&worker->parks_busy);
+}
+
+/**
+ * roost_busy_learn() - the park is over
+ * @worker:	the caller is its carrier
+ * @begun:	what roost_busy_begin() gave
+ */
+void roost_busy_learn(struct roost_worker *worker, u64 begun)
+{
+	u32 most = READ_ONCE(roost_busy_us) * (u32)NSEC_PER_USEC;
+	u64 took = ktime_get_ns() - begun;
+
+	if (took <= worker->busy_ns)
+		return;
+	if (took >= most)
+		worker->busy_ns = 0;
+	else
+		worker->busy_ns = min(max(worker->busy_ns * 2, FIRST_NS), most);
+}
