@@ -10,24 +10,26 @@
  * of KVM's halt polling (Documentation/virt/kvm/halt-polling.rst in the kernel's
  * tree): nothing at first; if a park was over soon after the look, twice as long the
  * next time; if it took longer than any look may, nothing again.  So an idle worker
- * wastes nothing, and a busy one at most as much as it has lately saved.
+ * wastes nothing.  One whose parks all end within busy_us keeps its CPU instead of
+ * giving it to nobody, which is charged to its group like all that it does; what is
+ * queued on other CPUs is not pulled over meanwhile.
  *
  * To everybody else the park is like any other: who ends it finds a sleeper whose
  * task is still on its CPU, and to wake that is little.
  */
-#include <linux/minmax.h>
 #include <linux/moduleparam.h>
 #include <linux/processor.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/stat.h>
 
 #include "busywait.h"
+#include "timeout.h"
 #include "worker.h"
 
-#define FIRST_NS	(10U * (u32)NSEC_PER_USEC)
+/* A look of any length fits a u32, twice. */
 #define MAX_BUSY_US	1000U
 
-unsigned int roost_busy_us = 200;
+unsigned int roost_busy_us __read_mostly = 200;
 
 static int set_busy(const char *text, const struct kernel_param *param)
 {
@@ -43,12 +45,32 @@ module_param_cb(busy_us, &busy_ops, &roost_busy_us, 0644);
 __MODULE_PARM_TYPE(busy_us, "uint");
 MODULE_PARM_DESC(busy_us, "how long at most a park looks for its end before it gives up the CPU (0: never; at most 1000)");
 
+static u32 most_ns(void)
+{
+	return READ_ONCE(roost_busy_us) * (u32)NSEC_PER_USEC;
+}
+
 /* Others that could run here go first, and so does what wants this task to stop. */
 static bool may_look_on(const struct roost_worker *worker)
 {
 	/* Whoever ends the park says so there first; read again afterwards. */
 	return READ_ONCE(worker->asleep) && !need_resched() &&
 	       single_task_running() && !signal_pending(current);
+}
+
+/**
+ * roost_busy_end() - when to stop looking
+ * @worker:	the caller is its carrier
+ * @begun:	what roost_busy_begin() gave
+ * @deadline:	of the park, or ROOST_NO_DEADLINE; by the owner's clock
+ */
+u64 roost_busy_end(const struct roost_worker *worker, u64 begun, u64 deadline)
+{
+	u64 end = begun + min(worker->busy_ns, most_ns());
+
+	if (deadline == ROOST_NO_DEADLINE)
+		return end;
+	return min(end, roost_timeout_to_host(worker->domain, deadline));
 }
 
 /**
@@ -61,7 +83,7 @@ static bool may_look_on(const struct roost_worker *worker)
  */
 void roost_busy_wait(struct roost_worker *worker, u64 begun, u64 deadline)
 {
-	u64 end = min(begun + worker->busy_ns, deadline);
+	u64 end = roost_busy_end(worker, begun, deadline);
 
 	while (may_look_on(worker) && ktime_get_ns() < end)
 		cpu_relax();
@@ -76,13 +98,6 @@ void roost_busy_wait(struct roost_worker *worker, u64 begun, u64 deadline)
  */
 void roost_busy_learn(struct roost_worker *worker, u64 begun)
 {
-	u32 most = READ_ONCE(roost_busy_us) * (u32)NSEC_PER_USEC;
-	u64 took = ktime_get_ns() - begun;
-
-	if (took <= worker->busy_ns)
-		return;
-	if (took >= most)
-		worker->busy_ns = 0;
-	else
-		worker->busy_ns = min(max(worker->busy_ns * 2, FIRST_NS), most);
+	worker->busy_ns = roost_busy_next(worker->busy_ns,
+					  ktime_get_ns() - begun, most_ns());
 }

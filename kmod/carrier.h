@@ -47,7 +47,8 @@ struct task_struct;
  * @fresh:	the tick has not seen it since it was not active
  * @starved:	was stuck, and there was no standby; told once
  * @resumes:	what the tick saw of roost_worker_page.resumes
- * @since:	when it saw that first, or no work waited
+ * @parks:	and of the worker's parks, which need not have left the CPU
+ * @since:	when it saw both first, or no work waited
  *
  * Keeps the module, as well.
  */
@@ -76,6 +77,7 @@ struct roost_carrier {
 	bool starved;
 	int cpu;
 	u32 resumes;
+	u64 parks;
 	ktime_t due;
 	ktime_t since;
 };

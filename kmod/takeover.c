@@ -120,6 +120,15 @@ static bool work_waits(const struct roost_worker *worker)
 	return any;
 }
 
+/* Has the worker parked or resumed an actor since the last look?  Its carrier's lock. */
+static bool has_moved(const struct roost_worker *worker,
+		      const struct roost_carrier *carrier)
+{
+	return READ_ONCE(worker->page->resumes) != carrier->resumes ||
+	       READ_ONCE(worker->parks) != carrier->parks ||
+	       READ_ONCE(worker->pinned);
+}
+
 /* Does it run the actor that it ran at its last look, so far, too long?  Its lock. */
 static bool spins(const struct roost_carrier *carrier, ktime_t now)
 {
@@ -128,7 +137,7 @@ static bool spins(const struct roost_carrier *carrier, ktime_t now)
 
 	return bound && !carrier->fresh &&
 	       ktime_compare(ktime_sub(now, carrier->since), bound) >= 0 &&
-	       READ_ONCE(worker->page->resumes) == carrier->resumes &&
+	       !has_moved(worker, carrier) &&
 	       work_waits(worker) && !roost_carrier_inside(carrier);
 }
 
@@ -378,15 +387,14 @@ enum verdict {
 static enum verdict judge(const struct roost_worker *worker,
 			  struct roost_carrier *carrier, ktime_t now)
 {
-	u32 resumes = READ_ONCE(worker->page->resumes);
-
 	if (!carrier->worker || !carrier->active)
 		return VERDICT_IDLE;
-	if (carrier->fresh || resumes != carrier->resumes ||
+	if (carrier->fresh || has_moved(worker, carrier) ||
 	    !work_waits(worker)) {
 		carrier->fresh = false;
 		carrier->starved = false;
-		carrier->resumes = resumes;
+		carrier->resumes = READ_ONCE(worker->page->resumes);
+		carrier->parks = READ_ONCE(worker->parks);
 		carrier->since = now;
 		return VERDICT_GO_ON;
 	}

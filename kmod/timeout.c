@@ -75,8 +75,12 @@ static void init_op(void *node, u32 index, void *domain)
 	op->index = index;
 }
 
-/* From the owner's time namespace to the kernel's own time. */
-static u64 to_host(const struct roost_domain *domain, u64 deadline)
+/**
+ * roost_timeout_to_host() - from the owner's time namespace to the kernel's own time
+ * @domain:	whose owner
+ * @deadline:	absolute ns there
+ */
+u64 roost_timeout_to_host(const struct roost_domain *domain, u64 deadline)
 {
 	s64 offset = domain->time_offset;
 
@@ -332,7 +336,7 @@ int roost_timer_set(struct roost_worker *worker, const struct roost_sqe *sqe)
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 
-	deadline = to_host(worker->domain, sqe->deadline);
+	deadline = roost_timeout_to_host(worker->domain, sqe->deadline);
 	home = lock_home(op, &irq);
 	if (newer(op, sequence, 1)) {
 		op->sequence = sequence;
@@ -411,7 +415,7 @@ u32 roost_timer_set_batch(struct roost_worker *worker,
 			break;
 		deadline = sqes->deadline;
 		if (unlikely(offset))
-			deadline = to_host(domain, deadline);
+			deadline = roost_timeout_to_host(domain, deadline);
 		trace_roost_timer_set(worker, op->index, op->sequence, deadline,
 				      op->armed);
 		if (op->armed) {
@@ -491,7 +495,7 @@ int roost_timer_cancel(struct roost_worker *worker,
 void roost_timeout_add(struct roost_worker *worker,
 		       struct roost_wheel_entry *entry, u64 deadline)
 {
-	deadline = to_host(worker->domain, deadline);
+	deadline = roost_timeout_to_host(worker->domain, deadline);
 	raw_spin_lock_irq(&worker->wheel_lock);
 	roost_wheel_add(&worker->wheel, entry, deadline, ktime_get_ns());
 	WRITE_ONCE(worker->unprogrammed, true);
@@ -525,7 +529,7 @@ void roost_timeout_park(struct roost_worker *worker, u64 deadline)
 {
 	u64 now = ktime_get_ns();
 
-	deadline = to_host(worker->domain, deadline);
+	deadline = roost_timeout_to_host(worker->domain, deadline);
 	raw_spin_lock_irq(&worker->wheel_lock);
 	if (deadline <= now) {
 		roost_park_expire(worker);

@@ -54,6 +54,7 @@ static inline void roost_timeout_program(struct roost_worker *worker)
 		roost_timeout_program_now(worker);
 }
 
+u64 roost_timeout_to_host(const struct roost_domain *domain, u64 deadline);
 void roost_timeout_park(struct roost_worker *worker, u64 deadline);
 void roost_timeout_unpark(struct roost_worker *worker);
 

@@ -341,41 +341,81 @@ static void no_wake_is_lost(struct kunit *test)
 	kunit_info(test, "slept %llu and %llu times", a->parks, b->parks);
 }
 
-/* As if a park had taken that long, after which busy_ns is ... */
-static u32 learnt(struct roost_worker *worker, u32 busy_ns, u64 took)
-{
-	worker->busy_ns = busy_ns;
-	roost_busy_learn(worker, ktime_get_ns() - took);
-	return worker->busy_ns;
-}
-
 static void learns_how_long_to_look(struct kunit *test)
 {
-	struct roost_worker *worker = make_worker(test);
-	const unsigned int was = roost_busy_us;
-	const u32 most = 900 * NSEC_PER_USEC;
+	static const struct {
+		const char *what;
+		u32 busy_us, took_us, most_us, expected_us;
+	} rows[] = {
+		{ "the first time",		0,   20,  900, 10 },
+		{ "twice as long",		10,  20,  900, 20 },
+		{ "not more than the most",	500, 600, 900, 900 },
+		{ "less than the first",	0,   3,   5,   5 },
+		{ "seen while it looked",	900, 1,   900, 900 },
+		{ "as it ended",		20,  20,  900, 20 },
+		{ "longer than any look",	900, 901, 900, 0 },
+		{ "as long as the longest",	40,  900, 900, 0 },
+		{ "never worth it",		0,   5000, 900, 0 },
+		{ "turned down meanwhile",	900, 5,   10,  10 },
+		{ "turned off meanwhile",	900, 950, 0,   0 },
+		{ "turned off, and seen",	900, 5,   0,   0 },
+	};
+	unsigned int i;
 
-	WRITE_ONCE(roost_busy_us, 900);
-	KUNIT_EXPECT_EQ(test, learnt(worker, 0, 20 * NSEC_PER_USEC),
-			10 * NSEC_PER_USEC);
-	KUNIT_EXPECT_EQ(test, learnt(worker, 10 * NSEC_PER_USEC,
-				     20 * NSEC_PER_USEC),
-			20 * NSEC_PER_USEC);
-	KUNIT_EXPECT_EQ(test, learnt(worker, 500 * NSEC_PER_USEC,
-				     600 * NSEC_PER_USEC), most);
-	/* seen while it looked: as it is */
-	KUNIT_EXPECT_EQ(test, learnt(worker, most, 1000), most);
-	/* not worth looking for */
-	KUNIT_EXPECT_EQ(test, learnt(worker, most, 5 * NSEC_PER_MSEC), 0);
-	KUNIT_EXPECT_EQ(test, learnt(worker, 0, 5 * NSEC_PER_MSEC), 0);
-	/* turned down, and off, meanwhile */
-	WRITE_ONCE(roost_busy_us, 10);
-	KUNIT_EXPECT_EQ(test, learnt(worker, 5000, 6000),
-			10 * NSEC_PER_USEC);
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		KUNIT_EXPECT_EQ_MSG(test, roost_busy_next(rows[i].busy_us * 1000,
+							  rows[i].took_us * 1000ULL,
+							  rows[i].most_us * 1000),
+				    rows[i].expected_us * 1000, "%s", rows[i].what);
+}
+
+/* For as long as was learnt, if that is allowed still, and not beyond the deadline. */
+static void looks_until_the_end(struct kunit *test)
+{
+	struct roost_worker *worker = make_worker(test);
+	const u64 begun = 5000 * (u64)NSEC_PER_SEC;
+	const unsigned int was = roost_busy_us;
+
 	WRITE_ONCE(roost_busy_us, 0);
-	KUNIT_EXPECT_EQ(test, learnt(worker, most, NSEC_PER_MSEC), 0);
 	KUNIT_EXPECT_EQ(test, roost_busy_begin(), 0);
+	WRITE_ONCE(roost_busy_us, 100);
+	worker->busy_ns = 70000;
+	KUNIT_EXPECT_EQ(test, roost_busy_end(worker, begun, ROOST_NO_DEADLINE),
+			begun + 70000);
+	KUNIT_EXPECT_EQ(test, roost_busy_end(worker, begun, begun + 70001),
+			begun + 70000);
+	KUNIT_EXPECT_EQ(test, roost_busy_end(worker, begun, begun + 69999),
+			begun + 69999);
+	worker->busy_ns = 170000;
+	KUNIT_EXPECT_EQ(test, roost_busy_end(worker, begun, ROOST_NO_DEADLINE),
+			begun + 100000);
+	/* a deadline is the owner's, who may have a clock of its own */
+	worker->domain->time_offset = -1000 * (s64)NSEC_PER_SEC;
+	KUNIT_EXPECT_EQ(test, roost_busy_end(worker, begun,
+					     4000 * (u64)NSEC_PER_SEC + 5000),
+			begun + 5000);
+	worker->domain->time_offset = 1000 * (s64)NSEC_PER_SEC;
+	KUNIT_EXPECT_EQ(test, roost_busy_end(worker, begun,
+					     6000 * (u64)NSEC_PER_SEC + 5000),
+			begun + 5000);
+	worker->domain->time_offset = 0;
 	WRITE_ONCE(roost_busy_us, was);
+}
+
+/* Who was claimed meanwhile is done, and counted; who was not is not. */
+static void looks_and_sees(struct kunit *test)
+{
+	struct roost_worker *worker = make_worker(test);
+
+	worker->busy_ns = 1000000;
+	worker->asleep = false;
+	roost_busy_wait(worker, ktime_get_ns(), ROOST_NO_DEADLINE);
+	KUNIT_EXPECT_EQ(test, worker->parks_busy, 1);
+	worker->asleep = true;
+	roost_busy_wait(worker, ktime_get_ns(), 1);
+	roost_busy_wait(worker, ktime_get_ns(), ROOST_NO_DEADLINE);
+	KUNIT_EXPECT_EQ(test, worker->parks_busy, 1);
+	worker->asleep = false;
 }
 
 static struct kunit_case park_cases[] = {
@@ -387,6 +427,8 @@ static struct kunit_case park_cases[] = {
 	KUNIT_CASE(a_signal_ends_it),
 	KUNIT_CASE(no_wake_is_lost),
 	KUNIT_CASE(learns_how_long_to_look),
+	KUNIT_CASE(looks_until_the_end),
+	KUNIT_CASE(looks_and_sees),
 	{}
 };
 

@@ -315,7 +315,6 @@ static void spinning_ones(struct kunit *test)
 	struct stage s;
 
 	for (detail = 0; detail < NR_DETAILS && !fixture_failed(test); detail++) {
-		kunit_info(test, "detail %d\n", detail);
 		s = set_stage(test);
 		standby = list_standby(test, &s);
 		/* long enough for TOO_SOON, whatever the machine does */
@@ -335,6 +334,9 @@ static void spinning_ones(struct kunit *test)
 		}
 		unset_detail(&s);
 		end_stage(&s);
+		/* a line for each would be more than KUnit keeps of a case */
+		if (fixture_failed(test))
+			kunit_info(test, "detail %d\n", detail);
 	}
 }
 
@@ -364,6 +366,15 @@ static void what_the_tick_thinks(struct kunit *test)
 	page->resumes = 7;
 	KUNIT_EXPECT_EQ(test, judge_at(&s, begin + 1), VERDICT_GO_ON);
 	KUNIT_EXPECT_EQ(test, s.carrier->since, begin + 1);
+	KUNIT_EXPECT_EQ(test, page->preempt, 0);
+	/* it has parked, and need not have left its CPU for that */
+	s.worker->parks++;
+	KUNIT_EXPECT_EQ(test, judge_at(&s, begin + 2), VERDICT_GO_ON);
+	KUNIT_EXPECT_EQ(test, s.carrier->since, begin + 2);
+	s.worker->pinned = true;
+	KUNIT_EXPECT_EQ(test, judge_at(&s, begin + 3), VERDICT_GO_ON);
+	KUNIT_EXPECT_EQ(test, s.carrier->since, begin + 3);
+	s.worker->pinned = false;
 	KUNIT_EXPECT_EQ(test, page->preempt, 0);
 	s.domain->control->queued = 0;
 	KUNIT_EXPECT_EQ(test, judge_at(&s, begin), VERDICT_GO_ON);

@@ -6,15 +6,33 @@
 
 #include "carrier_help.h"
 
-#define ROUNDS	2000
+#define ROUNDS	500
+#define ALONE	"one CPU: nobody looks, for nobody could end it"
 
 FIXTURE(busy) {
 	struct dom d;
 	struct wrk w[2];
+	unsigned int cpus[2];
+	bool alone;
 };
+
+/* The first two CPUs that this process may run on. */
+static bool two_cpus(unsigned int cpus[2])
+{
+	unsigned int cpu, n = 0;
+	cpu_set_t all;
+
+	check(sched_getaffinity(0, sizeof(all), &all) == 0);
+	for (cpu = 0; cpu < CPU_SETSIZE && n < 2; cpu++) {
+		if (CPU_ISSET(cpu, &all))
+			cpus[n++] = cpu;
+	}
+	return n == 2;
+}
 
 FIXTURE_SETUP(busy)
 {
+	self->alone = !two_cpus(self->cpus);
 	ASSERT_EQ(dom_make(&self->d, 4, 4), 0);
 	ASSERT_EQ(wrk_make(&self->w[0], &self->d, 8, 8), 0);
 	ASSERT_EQ(wrk_make(&self->w[1], &self->d, 8, 8), 0);
@@ -31,27 +49,25 @@ FIXTURE_TEARDOWN(busy)
 struct half {
 	struct dom *d;
 	struct wrk *w;
+	pthread_barrier_t *together;
+	unsigned int number;
 	unsigned int cpu;
-	unsigned int other;
-	unsigned int rounds;
+	pthread_t thread;
 };
 
-static void sit_on(unsigned int nth)
+static void sit_on(unsigned int cpu)
 {
-	cpu_set_t all, one;
-	unsigned int cpu;
+	cpu_set_t one;
 
-	check(sched_getaffinity(0, sizeof(all), &all) == 0);
 	CPU_ZERO(&one);
-	for (cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		if (CPU_ISSET(cpu, &all) && !nth--)
-			break;
-	}
 	CPU_SET(cpu, &one);
 	check(sched_setaffinity(0, sizeof(one), &one) == 0);
 }
 
-/* Wake the other one, wait for its wake, and so on. */
+/*
+ * The first waits for the second's wake and wakes it in turn, and so on: each wake
+ * comes to a park, or before it, and ends it.
+ */
 static void *half_main(void *arg)
 {
 	const struct half *h = arg;
@@ -60,58 +76,60 @@ static void *half_main(void *arg)
 
 	sit_on(h->cpu);
 	check(attach(h->w) == 0);
-	for (i = 0; i < h->rounds; i++) {
-		check(wake(h->d, ROOST_WAKE_INDEX, h->other) >= -ESRCH);
-		/* the other one may have played its last */
-		check(park(h->d, h->w, now_ns() + 10 * MSEC, &outcome) == 0);
+	pthread_barrier_wait(h->together);
+	for (i = 0; i < ROUNDS; i++) {
+		if (h->number)
+			check(wake(h->d, ROOST_WAKE_INDEX, 0) == 1);
+		check(park(h->d, h->w, ROOST_NO_DEADLINE, &outcome) == 0);
+		check(outcome & ROOST_OUT_WAKE);
+		if (!h->number)
+			check(wake(h->d, ROOST_WAKE_INDEX, 1) == 1);
 	}
+	pthread_barrier_wait(h->together);
 	check(detach(h->w) == 0);
 	return NULL;
 }
 
 static void play(FIXTURE_DATA(busy) *self)
 {
+	pthread_barrier_t together;
 	struct half h[2];
-	pthread_t thread;
 	unsigned int i;
 
+	check(pthread_barrier_init(&together, NULL, 2) == 0);
+	for (i = 0; i < 2; i++) {
+		h[i] = (struct half){ .d = &self->d, .w = &self->w[i],
+				      .together = &together, .number = i,
+				      .cpu = self->cpus[i] };
+		check(pthread_create(&h[i].thread, NULL, half_main, &h[i]) == 0);
+	}
 	for (i = 0; i < 2; i++)
-		h[i] = (struct half){ .d = &self->d, .w = &self->w[i], .cpu = i,
-				      .other = !i, .rounds = ROUNDS };
-	check(pthread_create(&thread, NULL, half_main, &h[1]) == 0);
-	half_main(&h[0]);
-	check(pthread_join(thread, NULL) == 0);
+		check(pthread_join(h[i].thread, NULL) == 0);
+	pthread_barrier_destroy(&together);
 }
 
-static bool one_cpu(void)
-{
-	cpu_set_t all;
-
-	check(sched_getaffinity(0, sizeof(all), &all) == 0);
-	return CPU_COUNT(&all) < 2;
-}
-
-#define ALONE	"one CPU: nobody looks, for nobody could end it"
-
-TEST_F(busy, soon_woken_has_not_slept)
+/* No wake is lost, whether it meets a look, a sleep or neither. */
+TEST_F_TIMEOUT(busy, soon_woken_has_not_slept, 300)
 {
 	struct roost_domain_stat s;
+	unsigned int games = 0;
 
-	if (one_cpu())
+	if (self->alone)
 		SKIP(return, ALONE);
 	set_parameter("busy_us", 1000);
 	do {
 		play(self);
 		s = stat_of(&self->d);
-	} while (!s.parks_busy);
+	} while (!s.parks_busy && ++games < 100);
+	EXPECT_GT(s.parks_busy, 0);
 	EXPECT_LE(s.parks_busy, s.parks);
 	TH_LOG("%llu of %llu parks", (unsigned long long)s.parks_busy,
 	       (unsigned long long)s.parks);
 }
 
-TEST_F(busy, off)
+TEST_F_TIMEOUT(busy, off, 300)
 {
-	if (one_cpu())
+	if (self->alone)
 		SKIP(return, ALONE);
 	set_parameter("busy_us", 0);
 	play(self);
@@ -119,8 +137,8 @@ TEST_F(busy, off)
 	EXPECT_EQ(stat_of(&self->d).parks_busy, 0);
 }
 
-/* What is looked for is never overslept: each park has its own deadline. */
-TEST_F(busy, deadlines_hold)
+/* The look is not the park's end, and the deadline, set after it, still is. */
+TEST_F_TIMEOUT(busy, deadlines_hold, 300)
 {
 	static const uint64_t spans[] = { 1, 1000, 20000, 150000, 2 * MSEC };
 	uint64_t deadline;
@@ -136,18 +154,21 @@ TEST_F(busy, deadlines_hold)
 		ASSERT_GE(now_ns(), deadline);
 	}
 	EXPECT_EQ(stat_of(&self->d).timeouts, ROUNDS);
-	/* nobody but the deadline ended them, which is set after the look */
 	EXPECT_EQ(stat_of(&self->d).parks_busy, 0);
 }
 
-static void *signal_soon(void *arg)
-{
-	const pthread_t *to = arg;
-	unsigned int i;
+struct sender {
+	pthread_t to;
+	_Atomic bool enough;
+};
 
-	for (i = 0; i < 200; i++) {
-		sleep_ns(MSEC / 2);
-		check(pthread_kill(*to, SIGUSR1) == 0);
+static void *send_signals(void *arg)
+{
+	struct sender *s = arg;
+
+	while (!s->enough) {
+		sleep_ns(MSEC / 4);
+		check(pthread_kill(s->to, SIGUSR1) == 0);
 	}
 	return NULL;
 }
@@ -156,25 +177,28 @@ static void nothing(int signal_number)
 {
 }
 
-TEST_F(busy, signals_end_it)
+/* Soon enough after one another that the parks are looked through. */
+TEST_F_TIMEOUT(busy, signals_end_it, 300)
 {
 	struct sigaction action = { .sa_handler = nothing };
-	pthread_t thread, me = pthread_self();
-	unsigned int interrupted = 0;
+	struct sender sender = { .to = pthread_self() };
 	uint32_t outcome;
-	int ret;
+	pthread_t thread;
+	unsigned int i;
 
 	set_parameter("busy_us", 1000);
 	ASSERT_EQ(sigaction(SIGUSR1, &action, NULL), 0);
 	ASSERT_EQ(attach(&self->w[0]), 0);
-	ASSERT_EQ(pthread_create(&thread, NULL, signal_soon, &me), 0);
-	while (interrupted < 20) {
-		ret = park(&self->d, &self->w[0], ROOST_NO_DEADLINE, &outcome);
-		ASSERT_EQ(ret, -EINTR);
-		ASSERT_FALSE(idle_bit(&self->d, &self->w[0]));
-		interrupted++;
+	ASSERT_EQ(pthread_create(&thread, NULL, send_signals, &sender), 0);
+	for (i = 0; i < 50; i++) {
+		EXPECT_EQ(park(&self->d, &self->w[0], ROOST_NO_DEADLINE,
+			       &outcome), -EINTR);
+		EXPECT_TRUE(outcome & ROOST_OUT_SIGNAL);
+		EXPECT_FALSE(idle_bit(&self->d, &self->w[0]));
 	}
+	sender.enough = true;
 	ASSERT_EQ(pthread_join(thread, NULL), 0);
+	/* a signal is not what is looked for */
 	EXPECT_EQ(stat_of(&self->d).parks_busy, 0);
 }
 

@@ -167,6 +167,9 @@ TEST_F(domain, stat_writes_only_what_it_means)
 	for (i = 0; i < sizeof(area.guard); i++)
 		EXPECT_EQ(area.guard[i], 0xa5);
 	EXPECT_EQ(area.s.workers, 0);
+	memset(&area.s, 0, sizeof(area.s));
+	area.s.parks_busy = 1;
+	EXPECT_EQ(call(self->d.fd, ROOST_IOC_DOMAIN_STAT, &area.s), -EINVAL);
 }
 
 TEST_F(domain, unknown_ioctl)

@@ -82,11 +82,13 @@ cpus=$(nproc)
 # A CPU that goes idle is slow to come back where the host is a virtual machine itself,
 # and so is each wake-up in the guest then: something runs there when nothing else does.
 awake=()
+trap 'kill "${awake[@]}" 2>/dev/null' EXIT
 for ((i = 0; i < cpus; i++)); do
-	chrt --idle 0 sh -c 'while :; do :; done' 7>&- &
+	# (an end of its own, should this script be killed)
+	timeout $((limit + 300)) chrt --idle 0 sh -c 'while :; do :; done' \
+		7>&- </dev/null >/dev/null 2>&1 &
 	awake+=($!)
 done
-trap 'kill "${awake[@]}" 2>/dev/null' EXIT
 
 # (busy_us: a park whose end comes within that time needs no such wake-up)
 tools/vm/run.sh --kernel "$kernel" --smp $cpus --module-args busy_us=$busy_us \

@@ -270,7 +270,7 @@ struct roost_enter {
 #define ROOST_OUT_EVENT		(1U << 1)	/* something happened: look */
 #define ROOST_OUT_TIMEOUT	(1U << 2)	/* the deadline has passed */
 #define ROOST_OUT_SIGNAL	(1U << 3)	/* with -EINTR */
-#define ROOST_OUT_SLEPT		(1U << 4)	/* the carrier did sleep */
+#define ROOST_OUT_SLEPT		(1U << 4)	/* it was parked */
 #define ROOST_OUT_CQ_FULL	(1U << 5)	/* drain the CQ, call again */
 #define ROOST_OUT_NO_TARGET	(1U << 6)	/* @wake has no carrier */
 
@@ -608,7 +608,7 @@ static inline __u32 roost_inside(__u64 lease)
  * @polls_armed:	out: polls armed now
  * @overflow_pending:	out: completions now waiting for a place
  * @parked:		out: mask of the workers asleep now
- * @parks:		out: calls of ENTER that slept
+ * @parks:		out: calls of ENTER that were parked
  * @parks_refused:	out: calls that came to sleep and did not
  * @wakes:		out: wakes that woke a worker or left a permit
  * @wakes_received:	out: parks ended by a wake (ROOST_OUT_WAKE)
@@ -639,8 +639,8 @@ static inline __u32 roost_inside(__u64 lease)
  * @taken:		out: leases that went to a standby
  * @starved:		out: times that one would have, but there was no standby
  * @spun:		out: those of @taken whose carrier was not blocked
- * @parks_busy:		out: those of @parks that were over before the carrier had
- *			given up its CPU
+ * @parks_busy:		out: those of @parks whose end the carrier saw, looking for it
+ *			instead of sleeping
  */
 struct roost_domain_stat {
 	__u32	workers;
