@@ -757,7 +757,8 @@ ACTOR_TEST(nothing_asked_for, 1)
 	CHECK_EQ(roost_readv(p[0], &none, -1, ROOST_FOREVER), -EINVAL);
 	CHECK_EQ(roost_readv(p[0], &none, 1 << 20, ROOST_FOREVER), -EINVAL);
 	CHECK_EQ(roost_read(-1, &c, 0, ROOST_FOREVER), -EBADF);
-	CHECK_EQ(roost_read(9999, &c, 1, ROOST_FOREVER), -EBADF);
+	/* below any limit of descriptors that is usual */
+	CHECK_EQ(roost_read(999, &c, 1, ROOST_FOREVER), -EBADF);
 	CHECK_EQ(roost_recv(p[0], &c, 1, 0, ROOST_FOREVER), -ENOTSOCK);
 	CHECK_EQ(roost_send(p[1], &c, 1, 0, ROOST_FOREVER), -ENOTSOCK);
 	CHECK_EQ(roost_write(p[0], &c, 1, ROOST_FOREVER), -EBADF);
