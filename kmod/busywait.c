@@ -53,7 +53,7 @@ static u32 most_ns(void)
 /* Others that could run here go first, and so does what wants this task to stop. */
 static bool may_look_on(const struct roost_worker *worker)
 {
-	/* Whoever ends the park says so there first; read again afterwards. */
+	/* A hint: wake_from_sleep() has the acquire that pairs with claim(). */
 	return READ_ONCE(worker->asleep) && !need_resched() &&
 	       single_task_running() && !signal_pending(current);
 }

@@ -14,7 +14,7 @@
 # Environment: DURATION (seconds of a measured run), ROUNDS, PARTIES, CONNECTIONS.
 
 set -u
-: "${DURATION:=3}" "${COUNTED:=2}" "${ROUNDS:=3}"
+: "${DURATION:=3}" "${COUNTED:=2}" "${ROUNDS:=5}"
 : "${PARTIES:=kernel futex epoll}" "${CONNECTIONS:=1 16 64}"
 
 here=/roost

@@ -270,7 +270,7 @@ struct roost_enter {
 #define ROOST_OUT_EVENT		(1U << 1)	/* something happened: look */
 #define ROOST_OUT_TIMEOUT	(1U << 2)	/* the deadline has passed */
 #define ROOST_OUT_SIGNAL	(1U << 3)	/* with -EINTR */
-#define ROOST_OUT_SLEPT		(1U << 4)	/* it was parked */
+#define ROOST_OUT_SLEPT		(1U << 4)	/* the carrier was parked */
 #define ROOST_OUT_CQ_FULL	(1U << 5)	/* drain the CQ, call again */
 #define ROOST_OUT_NO_TARGET	(1U << 6)	/* @wake has no carrier */
 
