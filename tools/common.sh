@@ -28,7 +28,7 @@ die()
 }
 
 # What tools/kernel/kernel.sh knows, and --kernel of all others.
-KERNEL_NAMES='6.1 6.12 6.1-rt 6.12-rt 6.1-debug 6.12-debug'
+KERNEL_NAMES='6.1 6.1-rt 6.12 6.12-rt 6.1-debug 6.12-debug 6.12-kcsan 7.2'
 
 # known_kernels NAME...: die unless each is one of them.
 known_kernels()
@@ -41,6 +41,25 @@ known_kernels()
 		*)	die "there is no kernel '$name', only $KERNEL_NAMES" ;;
 		esac
 	done
+}
+
+# built_kernel NAME: is that one built here, from Debian's source? Those know KUnit.
+built_kernel()
+{
+	case $1 in
+	6.1-debug|6.12-debug|6.12-kcsan|7.2)	return 0 ;;
+	esac
+	return 1
+}
+
+# checked_kernel NAME: does that one have checkers, which make it slow, and failures
+# on demand?
+checked_kernel()
+{
+	case $1 in
+	*-debug|*-kcsan)	return 0 ;;
+	esac
+	return 1
 }
 
 # writable FOLDER [WHAT]: make it, and die unless files can be made there.
@@ -87,4 +106,24 @@ apt_update_once()
 	say "apt-get update"
 	as_root apt-get update -qq >&2 || die "apt-get update failed"
 	touch "$stamp"
+}
+
+# files_sum PATHSPEC...: a hash of those files, built ones left out.  Empty where git does
+# not say which files there are.
+files_sum()
+{
+	[ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$ROOST_TOP" ] || return
+	# -c: what git knows; -o: what it does not know yet
+	git ls-files -z -co --exclude-standard -- "$@" 2>/dev/null | sort -zu |
+		xargs -0r sha256sum 2>/dev/null | sha256sum | cut -c 1-24
+}
+
+# image_sum KERNEL: a hash of its image; empty if there is none.  Builds nothing.
+image_sum()
+{
+	local image
+
+	# shellcheck disable=SC1090 # written by kernel.sh
+	image=$(. "$ROOST_CACHE/kernels/$1.env" 2>/dev/null && echo "$image")
+	[ ! -f "$image" ] || sha256sum < "$image"
 }

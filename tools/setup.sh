@@ -3,7 +3,7 @@
 #
 # Installs the Debian packages that a purpose needs and that are missing.
 #
-#   tools/setup.sh build|vm|kernel|compat|check|demo|bench|packages|all...
+#   tools/setup.sh build|vm|kernel|compat|check|aarch64|demo|bench|packages|all...
 #
 # Names what it is about to install; does nothing, quickly, when all is there.
 # Kernel images and headers are no part of this: tools/kernel/kernel.sh unpacks
@@ -41,9 +41,15 @@ packages_for()
 		printf '%s\n' lib32gcc-12-dev libc6-dev-i386
 		;;
 	check)
-		printf '%s\n' sparse clang perl python3 git shellcheck
+		printf '%s\n' sparse clang perl python3 git shellcheck gdb valgrind
 		packages_for vm
 		packages_for compat
+		;;
+	aarch64)
+		# the library for another CPU, and an emulator for its programs
+		printf '%s\n' gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
+			qemu-user
+		packages_for build
 		;;
 	demo)
 		printf '%s\n' wrk python3
@@ -62,17 +68,18 @@ packages_for()
 	all)
 		packages_for kernel
 		packages_for check
+		packages_for aarch64
 		packages_for demo
 		packages_for bench
 		packages_for packages
 		;;
 	*)
-		die "unknown purpose '$1' (build, vm, kernel, compat, check, demo, bench, packages, all)"
+		die "unknown purpose '$1' (build, vm, kernel, compat, check, aarch64, demo, bench, packages, all)"
 		;;
 	esac
 }
 
-[ $# -gt 0 ] || die "usage: tools/setup.sh build|vm|kernel|compat|check|demo|bench|packages|all..."
+[ $# -gt 0 ] || die "usage: tools/setup.sh build|vm|kernel|compat|check|aarch64|demo|bench|packages|all..."
 
 case $1 in
 -h|--help)	usage; exit 0 ;;

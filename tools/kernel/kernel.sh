@@ -5,8 +5,8 @@
 #
 #   tools/kernel/kernel.sh [--refresh] NAME [FIELD]
 #
-# NAME is 6.1, 6.12, 6.1-rt, 6.12-rt (Debian's packages) or 6.1-debug, 6.12-debug
-# (built here from linux-source-*, see debug.sh). FIELD is one of
+# NAME is 6.1, 6.12, 6.1-rt, 6.12-rt (Debian's packages) or 6.1-debug, 6.12-debug,
+# 6.12-kcsan, 7.2 (built here from linux-source-*, see build.sh). FIELD is one of
 #
 #   release  what uname -r says           image    path of the bzImage
 #   version  the package's version        headers  path to give to kbuild as KDIR
@@ -117,11 +117,15 @@ resolve()
 {
 	local name=$1
 
-	case $name in
-	# debug.sh is quick when its kernel is built, and notices a changed
-	# configuration
-	*-debug) refresh=1 ;;
-	esac
+	if built_kernel "$name"; then
+		# quick when it is there, and notices a changed configuration
+		"$ROOST_TOP/tools/kernel/build.sh" "$name" > \
+			"$store/$name.env.new" || die "no kernel $name"
+		mv "$store/$name.env.new" "$store/$name.env"
+		# shellcheck disable=SC1090 # written by build.sh
+		. "$store/$name.env"
+		return
+	fi
 	if [ -z "$refresh" ] && [ -f "$store/$name.env" ]; then
 		# shellcheck disable=SC1090 # written by record()
 		. "$store/$name.env"
@@ -129,19 +133,10 @@ resolve()
 			return
 		fi
 	fi
-	case $name in
-	*-debug)
-		"$ROOST_TOP/tools/kernel/debug.sh" "${name%-debug}" > \
-			"$store/$name.env.new" || die "no kernel $name"
-		mv "$store/$name.env.new" "$store/$name.env"
-		;;
-	*)
-		[ -z "$refresh" ] || apt_update_once
-		# lists that are missing or older than the archive: ask once more
-		fetch "$name" || { apt_update_once; fetch "$name"; } ||
-			die "cannot fetch kernel $name"
-		;;
-	esac
+	[ -z "$refresh" ] || apt_update_once
+	# lists that are missing or older than the archive: ask once more
+	fetch "$name" || { apt_update_once; fetch "$name"; } ||
+		die "cannot fetch kernel $name"
 	# shellcheck disable=SC1090
 	. "$store/$name.env"
 }

@@ -25,7 +25,7 @@ while [ $# -gt 0 ]; do
 		[ -n "${2:-}" ] || die "$1 wants a value" ;;&
 	--kver)		kver=$2; shift 2 ;;
 	--kdir)		kdir=$2; shift 2 ;;
-	--build)	build=$2; shift 2 ;;
+	--build)	build=$(realpath -m -- "$2"); shift 2 ;;
 	--kunit)	name=roost_kunit tree=kunit kunit=1; shift ;;
 	*)		break ;;
 	esac
@@ -34,8 +34,8 @@ done
 # headers_of NAME: the folder to build against.
 headers_of()
 {
-	case $1 in
-	6.1|6.12|*-rt|*-debug)
+	case " $KERNEL_NAMES " in
+	*" $1 "*)
 		"$ROOST_TOP/tools/kernel/kernel.sh" "$1" headers ;;
 	*)
 		[ -e "/lib/modules/$1/build" ] ||
@@ -53,7 +53,7 @@ mirror()
 		[ ! -e "$ROOST_TOP/$path" ] || from+=("$ROOST_TOP/$path")
 	done
 	rsync -a --delete --exclude='.*' --exclude='*.o' --exclude='*.ko' \
-		--exclude='*.a' --exclude='*.mod' --exclude='*.mod.c' \
+		--exclude='*.a' --exclude='*.mod' --exclude='*.mod.c' --exclude='*.gcno' \
 		--exclude=modules.order --exclude=Module.symvers \
 		"${from[@]}" "$1/"
 }

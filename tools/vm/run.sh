@@ -19,8 +19,8 @@ usage: tools/vm/run.sh [options] -- CMD [ARG...]
 
 Boots a kernel in QEMU, loads roost.ko, runs CMD in /roost, unloads the module.
 
-  --kernel NAME         6.1, 6.12, 6.1-rt, 6.12-rt, 6.1-debug, 6.12-debug
-                        (default 6.12); see tools/kernel/kernel.sh
+  --kernel NAME         6.1, 6.12, 6.1-rt, 6.12-rt, 6.1-debug, 6.12-debug,
+                        6.12-kcsan, 7.2 (default 6.12); see tools/kernel/kernel.sh
   --raw-kernel BZIMAGE  any other kernel; then --ko or --no-module is needed
   --ko KO               this module instead of build/RELEASE/roost.ko
   --no-module           load nothing (an existing roost.ko still lies in /roost)
@@ -226,7 +226,8 @@ boot()
 	# A warning printed by a timer interrupt ("hrtimer: interrupt took")
 	# makes lockdep object to the console's own lock.  What is not printed
 	# still stands in the log that is fetched at the end.
-	case $kernel in *-debug) loglevel=4 ;; esac
+	# KCSAN's reports are errors, and so many that the console is no place for them.
+	case $kernel in *-debug) loglevel=4 ;; *-kcsan) loglevel=3 ;; esac
 	parameters="console=ttyS0 quiet loglevel=$loglevel panic=-1 oops=panic nokaslr"
 	parameters+=" mitigations=off tsc=reliable no_timer_check"
 	parameters+=" random.trust_cpu=on log_buf_len=8M"

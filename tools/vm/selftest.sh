@@ -53,6 +53,41 @@ build_faults()
 	make -s -C "$headers" M="$tmp/faults" modules
 }
 
+# race FIRST SECOND: a report of KCSAN about two accesses, with a stack of both.
+race()
+{
+	printf '[    3.5] %s\n' '==================================================' \
+		"BUG: KCSAN: data-race in ${1%% *} / ${2%% *}" '' \
+		'write to 0xffff888003d0c000 of 8 bytes by task 71 on cpu 0:'
+	printf '[    3.5]  %s+0x1/0x2\n' $1
+	printf '[    3.5] %s\n' '' 'read (marked) to 0xffff888003d0c000 of 8 bytes by task 72 on cpu 1:'
+	printf '[    3.5]  %s+0x1/0x2\n' $2
+	printf '[    3.5] %s\n' '' 'value changed: 0x1 -> 0x2' '' \
+		'Reported by Kernel Concurrency Sanitizer on:' \
+		'CPU: 1 PID: 72 Comm: worker Not tainted' \
+		'=================================================='
+}
+
+test_races()
+{
+	local verdict=0
+
+	: > "$tmp/err"
+	race 'tick_do_update do_timer' 'ktime_get roost_expire' > "$tmp/line"
+	"$klog" "$tmp/line" >"$tmp/out" || verdict=1
+	race 'tick_do_update do_timer' '_find_first_bit roost_pick' |
+		sed 's/\(roost_[a-z]*+.*\)/\1 [roost]/' > "$tmp/line"
+	! "$klog" "$tmp/line" >"$tmp/out" || verdict=2
+	race 'find_busiest_group load_balance' '_find_first_bit pick_next' >> "$tmp/line"
+	"$klog" "$tmp/line" >>"$tmp/out"
+	[ "$(grep -c KCSAN "$tmp/out")" = 2 ] || verdict=3
+	# a report that was cut off counts
+	race 'tick_do_update' 'ktime_get' | head -n 2 > "$tmp/line"
+	! "$klog" "$tmp/line" >>"$tmp/out" || verdict=4
+	echo "step $verdict" >> "$tmp/err"
+	report $verdict "races count if they are the module's"
+}
+
 test_klog()
 {
 	local line verdict=0
@@ -93,6 +128,7 @@ BUG: scheduling while atomic: worker/81/0x00000002
 BUG roost_op (Tainted: G): Objects remaining in roost_op on __kmem_cache_shutdown()
 END
 	report $verdict 'the log check finds each kind of report'
+	test_races
 
 	printf '[    1.0] %s\n' \
 		'roost: loading out-of-tree module taints kernel.' \
@@ -169,7 +205,7 @@ test_bad_module()
 	report $? 'a module that does not load is a failure'
 }
 
-printf 'TAP version 13\n1..12\n'
+printf 'TAP version 13\n1..13\n'
 : > "$tmp/out"
 : > "$tmp/err"
 build_faults >&2 || { printf 'Bail out! faults.ko does not build\n'; exit 1; }

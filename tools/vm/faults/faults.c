@@ -5,13 +5,48 @@
  * names; it is never loaded outside the runner's own test.
  */
 
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/printk.h>
 #include <linux/string.h>
 
 static char *fault = "";
 module_param(fault, charp, 0444);
-MODULE_PARM_DESC(fault, "warn, oops or notice");
+MODULE_PARM_DESC(fault, "warn, oops, race or notice");
+
+static unsigned long raced;
+
+static int race(void *unused)
+{
+	unsigned int i;
+
+	while (!kthread_should_stop()) {
+		for (i = 0; i < 1000; i++)
+			raced++;
+		cond_resched();
+	}
+	return 0;
+}
+
+/* Two threads count together without a lock, for as long as a checker may need. */
+static int __init race_for_long(void)
+{
+	struct task_struct *threads[2];
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		threads[i] = kthread_run(race, NULL, "faults/%u", i);
+		if (IS_ERR(threads[i]))
+			break;
+	}
+	msleep(10000);
+	while (i--)
+		kthread_stop(threads[i]);
+	pr_notice("counted to %lu\n", raced);
+	return 0;
+}
 
 static int __init faults_init(void)
 {
@@ -21,6 +56,8 @@ static int __init faults_init(void)
 		WARN(1, "faults: a warning on demand\n");
 	else if (!strcmp(fault, "oops"))
 		*nowhere = 1;
+	else if (!strcmp(fault, "race"))
+		return race_for_long();
 	else if (!strcmp(fault, "notice"))
 		pr_notice("nothing but a notice\n");
 	else
