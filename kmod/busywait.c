@@ -58,6 +58,22 @@ static bool may_look_on(const struct roost_worker *worker)
 	       single_task_running() && !signal_pending(current);
 }
 
+/*
+ * Between two looks.  A pause is made for who shares a core with us; but to a hypervisor
+ * it says that the CPU waits for another one that may have been taken away, and gives it
+ * a reason to take this one too, which is what looking is to avoid.
+ */
+static void pause_a_moment(void)
+{
+#ifdef CONFIG_X86
+	if (boot_cpu_has(X86_FEATURE_HYPERVISOR)) {
+		barrier();
+		return;
+	}
+#endif
+	cpu_relax();
+}
+
 /**
  * roost_busy_end() - when to stop looking
  * @worker:	the caller is its carrier
@@ -86,7 +102,7 @@ void roost_busy_wait(struct roost_worker *worker, u64 begun, u64 deadline)
 	u64 end = roost_busy_end(worker, begun, deadline);
 
 	while (may_look_on(worker) && ktime_get_ns() < end)
-		cpu_relax();
+		pause_a_moment();
 	if (!READ_ONCE(worker->asleep))
 		roost_count(&worker->parks_busy);
 }

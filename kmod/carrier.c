@@ -206,7 +206,11 @@ static void tell_off(struct roost_carrier *carrier, unsigned int state)
 	}
 	carrier->cpu = -1;
 	clear_bit(worker->index, on_cpu(worker));
-	if (roost_task_runnable(current)) {
+	/*
+	 * Or it is being woken: who does that waits until we have left the CPU, to
+	 * queue it, and has perhaps undone meanwhile what told that it was held.
+	 */
+	if (roost_task_runnable(current) || state == TASK_WAKING) {
 		roost_count(&worker->preempted);
 		return;
 	}

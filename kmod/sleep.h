@@ -225,6 +225,7 @@ static __always_inline u32 wake_from_sleep(struct roost_worker *worker,
 	return reason;
 }
 
+/* (Who comes back from schedule() is in TASK_RUNNING.) */
 static __always_inline void sleep(struct roost_worker *worker, u64 deadline)
 {
 	if (likely(deadline == ROOST_NO_DEADLINE)) {
@@ -233,7 +234,6 @@ static __always_inline void sleep(struct roost_worker *worker, u64 deadline)
 	}
 	roost_timeout_park(worker, deadline);
 	schedule();
-	__set_current_state(TASK_RUNNING);
 	roost_timeout_unpark(worker);
 }
 
@@ -267,7 +267,8 @@ static __always_inline int roost_park(struct roost_worker *worker, u64 deadline,
 	/* If the park is over, the task state says the same, but later. */
 	if (likely(READ_ONCE(worker->asleep)))
 		sleep(worker, deadline);
-	__set_current_state(TASK_RUNNING);
+	else
+		__set_current_state(TASK_RUNNING);
 	if (begun)
 		roost_busy_learn(worker, begun);
 	return wake_from_sleep(worker, true);

@@ -65,7 +65,7 @@ static void expect_empty(struct kunit *test, struct roost_worker *worker)
 	KUNIT_EXPECT_TRUE(test, list_empty(&worker->overflow));
 }
 
-/* A full ring and more, from starts before, at and after 2^32. */
+/* C49: A full ring and more, from starts before, at and after 2^32. */
 static void completions_wrap(struct kunit *test)
 {
 	static const u32 starts[] = { 0, 5, S32_MAX - 2, U32_MAX - 9,
@@ -164,7 +164,7 @@ static void reserved_places(struct kunit *test)
 	expect_empty(test, worker);
 }
 
-/* Two of one op that nobody has seen become one. */
+/* S2-22: Two of one op that nobody has seen become one. */
 static void waiting_ones_are_merged(struct kunit *test)
 {
 	struct roost_worker *worker = fixture_worker(test, 1, 2);
@@ -204,7 +204,7 @@ static void waiting_ones_are_merged(struct kunit *test)
 	}
 }
 
-/* The memory lives until its completion is delivered, or taken back. */
+/* S2-06: The memory lives until its completion is delivered, or taken back. */
 static void memory_outlives_its_owner(struct kunit *test)
 {
 	struct roost_worker *worker = fixture_worker(test, 1, 2);

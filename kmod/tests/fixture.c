@@ -285,6 +285,17 @@ long fixture_domain_ioctl(struct roost_domain *domain, unsigned int cmd,
 }
 
 /**
+ * fixture_pin() - the first step of DETACH
+ * @worker:	the worker
+ *
+ * Return: is the current task its carrier?
+ */
+bool fixture_pin(struct roost_worker *worker)
+{
+	return pin(worker);
+}
+
+/**
  * fixture_check_worker() - are these parameters accepted?
  * @params:	parameters of CREATE_WORKER
  *

@@ -50,6 +50,7 @@ long fixture_worker_ioctl(struct roost_worker *worker, unsigned int cmd,
 			  void *arg, size_t size);
 long fixture_domain_ioctl(struct roost_domain *domain, unsigned int cmd,
 			  void *arg, size_t size);
+bool fixture_pin(struct roost_worker *worker);
 int fixture_check_worker(const struct roost_worker_params *params);
 
 u64 fixture_seed(struct kunit *test);

@@ -3,6 +3,9 @@
  * I/O ops: what each state answers to each thing that can happen to an op.
  */
 #include <linux/fdtable.h>
+#include <linux/resource.h>
+#include <linux/sched/signal.h>
+#include <linux/shmem_fs.h>
 
 #include "../io.c"
 #include "../io_ready.c"
@@ -130,14 +133,19 @@ static void say(struct bench *b, enum io_state from)
 		kunit_err(b->test, "from %s", state_names[from]);
 }
 
-static void expect_done(struct bench *b, s32 res)
+static void expect_result(struct bench *b, u64 op_id, s32 res)
 {
 	struct roost_cqe cqe = { };
 
 	KUNIT_EXPECT_TRUE(b->test, fixture_take(b->worker, &cqe));
-	KUNIT_EXPECT_EQ(b->test, cqe.user_data, roost_op_id(3, SEQ));
+	KUNIT_EXPECT_EQ(b->test, cqe.user_data, op_id);
 	KUNIT_EXPECT_EQ(b->test, cqe.res, res);
 	KUNIT_EXPECT_EQ(b->test, cqe.flags, ROOST_CQE_IO);
+}
+
+static void expect_done(struct bench *b, s32 res)
+{
+	expect_result(b, roost_op_id(3, SEQ), res);
 }
 
 static void expect_no_cqe(struct bench *b)
@@ -348,6 +356,15 @@ static void arming(struct kunit *test)
 			say(&b, froms[k]);
 			clean_up(&b);
 		}
+		/* the bit has come since it was looked at */
+		put_in(&b, froms[k]);
+		b.io->file->ready = BIT(ROOST_DIR_IN);
+		KUNIT_EXPECT_EQ(test, arm(b.io, b.worker), 0);
+		KUNIT_EXPECT_EQ(test, b.io->file->ready, 0);
+		KUNIT_EXPECT_EQ(test, state(&b), froms[k]);
+		expect_lists(&b, false, false);
+		clean_up(&b);
+
 		put_in(&b, froms[k]);
 		put_back(b.io);
 		KUNIT_EXPECT_EQ(test, state(&b), IO_READY);
@@ -394,14 +411,106 @@ static void removals(struct kunit *test)
 	}
 }
 
+/* Somebody has claimed it, and is about to take it out of its list. */
+static void claimed_ones_are_passed_over(struct kunit *test)
+{
+	struct bench b = make_bench(test);
+
+	put_in(&b, IO_ARMED);
+	atomic64_set(&b.io->word, (u64)SEQ << 32 | IO_ENDING);
+	/* in both directions at once */
+	fake_file_wake(b.fake, 0, EPOLLIN | EPOLLOUT);
+	KUNIT_EXPECT_EQ(test, b.io->file->ready, ROOST_FILE_BOTH);
+	KUNIT_EXPECT_EQ(test, state(&b), IO_ENDING);
+	expect_lists(&b, true, false);
+	/* the file is forgotten: its end is not told twice */
+	roost_io_end_waiting(b.io->file);
+	KUNIT_EXPECT_EQ(test, state(&b), IO_ENDING);
+	expect_lists(&b, false, false);
+	expect_no_cqe(&b);
+	clean_up(&b);
+}
+
+/* One file, registered twice at once: the second time while the first one looks at it. */
+static const struct roost_transfer reading = {
+	.opcode	= ROOST_OP_READ,
+	.addr2	= ROOST_OFFSET_NONE,
+	.len	= 16,
+};
+
+static struct {
+	struct roost_domain *domain;
+	int fd;
+	struct roost_file *file;
+} other;
+
+static void register_it(struct fake_file *fake)
+{
+	fake->during_poll = NULL;
+	other.file = roost_file_register(other.domain, other.fd, 1, &reading);
+}
+
+static void registered_twice_at_once(struct kunit *test)
+{
+	struct bench b = make_bench(test);
+	struct roost_file *file;
+
+	other.domain = b.domain;
+	other.fd = fake_file_fd(b.fake);
+	KUNIT_ASSERT_GE(test, other.fd, 0);
+	KUNIT_ASSERT_LT(test, other.fd, FIXTURE_OPS);
+	b.fake->during_poll = register_it;
+	file = roost_file_register(b.domain, other.fd, 1, &reading);
+	close_fd(other.fd);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	KUNIT_EXPECT_PTR_EQ(test, file, other.file);
+	/* the table's, and two callers' */
+	KUNIT_EXPECT_EQ(test, refcount_read(&file->ref), 3);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b.domain->files_registered), 1);
+	KUNIT_EXPECT_EQ(test, fake_file_refs(b.fake), 2);
+	roost_file_put(file);
+	roost_file_put(file);
+	KUNIT_EXPECT_EQ(test, roost_file_remove(b.domain, other.fd, 1), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b.domain->files_registered), 0);
+	KUNIT_EXPECT_EQ(test, fake_file_refs(b.fake), 1);
+}
+
+static bool is_hooked(const struct fake_file *fake)
+{
+	/* Nobody else comes or goes meanwhile. */
+	return waitqueue_active(&fake->queues[0]->head);
+}
+
+/* One without a queue cannot be waited for, nor one with too many: tried, no more. */
+static void files_that_are_not_watched(struct kunit *test)
+{
+	static const unsigned int queues[] = { 0, 1, FAKE_QUEUES };
+	struct bench b = make_bench(test);
+	struct roost_file *file;
+	struct fake_file *fake;
+	int fd, i;
+
+	for (i = 0; i < ARRAY_SIZE(queues); i++) {
+		fake = fake_file_make(test, queues[i]);
+		fd = fake_file_fd(fake);
+		file = roost_file_get(b.domain, fd, &reading);
+		close_fd(fd);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+		KUNIT_EXPECT_EQ(test, file->watched, queues[i] == 1);
+		KUNIT_EXPECT_EQ(test, is_hooked(fake), queues[i] == 1);
+		roost_file_put(file);
+		KUNIT_EXPECT_FALSE(test, is_hooked(fake));
+	}
+}
+
 /* From the submission to the completion, and what the file was asked for. */
-static int start(struct bench *b, u32 sequence)
+static int start_on(struct bench *b, int fd, u8 opcode, u32 sequence, u64 offset)
 {
 	struct roost_sqe sqe = {
-		.opcode	= ROOST_OP_READ,
-		.fd	= fake_file_fd(b->fake),
+		.opcode	= opcode,
+		.fd	= fd,
 		.op_id	= roost_op_id(3, sequence),
-		.offset	= ROOST_OFFSET_NONE,
+		.offset	= offset,
 		.len	= 16,
 	};
 	bool posted = false;
@@ -410,9 +519,15 @@ static int start(struct bench *b, u32 sequence)
 	fixture_use_mm();
 	ret = roost_io_start(b->worker, &sqe, &posted);
 	fixture_unuse_mm();
-	close_fd(sqe.fd);
+	close_fd(fd);
 	KUNIT_EXPECT_FALSE(b->test, posted);
 	return ret;
+}
+
+static int start(struct bench *b, u32 sequence)
+{
+	return start_on(b, fake_file_fd(b->fake), ROOST_OP_READ, sequence,
+			ROOST_OFFSET_NONE);
 }
 
 static void a_life(struct kunit *test)
@@ -444,6 +559,107 @@ static void a_life(struct kunit *test)
 	clean_up(&b);
 }
 
+/* There is room for it when the file says so. */
+static void a_write(struct kunit *test)
+{
+	struct bench b = make_bench(test);
+
+	KUNIT_EXPECT_EQ(test, start_on(&b, fake_file_fd(b.fake), ROOST_OP_WRITE, SEQ,
+				       ROOST_OFFSET_NONE), 0);
+	KUNIT_EXPECT_FALSE(test, roost_io_run(b.worker));
+	KUNIT_EXPECT_EQ(test, state(&b), IO_ARMED);
+	/* once before the ready bit was taken, and once after */
+	KUNIT_EXPECT_EQ(test, atomic_read(&b.fake->writes), 2);
+	fake_file_wake(b.fake, 0, EPOLLIN);
+	KUNIT_EXPECT_EQ(test, state(&b), IO_ARMED);
+	b.fake->result = 5;
+	fake_file_wake(b.fake, 0, EPOLLOUT);
+	KUNIT_EXPECT_EQ(test, state(&b), IO_READY);
+	KUNIT_EXPECT_TRUE(test, roost_io_run(b.worker));
+	KUNIT_EXPECT_EQ(test, atomic_read(&b.fake->writes), 3);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b.fake->reads), 0);
+	expect_done(&b, 5);
+	clean_up(&b);
+}
+
+/*
+ * Beyond the limit of who carries it out: no signal.  The file is one of memory that
+ * says of itself that it is written without waiting.
+ */
+static void writes_beyond_the_limit(struct kunit *test)
+{
+	static const struct {
+		unsigned long limit;
+		u64 offset;
+		unsigned int flags;
+	} rows[] = {
+		{ 4096, 4096, 0 },
+		{ 4096, LLONG_MAX, 0 },
+		{ 0, 0, O_APPEND },
+	};
+	struct rlimit *limit = &current->signal->rlim[RLIMIT_FSIZE];
+	struct rlimit was = *limit;
+	struct bench b = make_bench(test);
+	struct file *file;
+	int fd, i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		file = shmem_file_setup("roost", PAGE_SIZE, 0);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+		file->f_mode |= FMODE_NOWAIT | FMODE_PWRITE;
+		file->f_flags |= rows[i].flags;
+		fd = get_unused_fd_flags(O_CLOEXEC);
+		KUNIT_ASSERT_GE(test, fd, 0);
+		fd_install(fd, file);
+		KUNIT_EXPECT_EQ(test, start_on(&b, fd, ROOST_OP_WRITE, SEQ + i,
+					       rows[i].offset), 0);
+		limit->rlim_cur = rows[i].limit;
+		KUNIT_EXPECT_TRUE(test, roost_io_run(b.worker));
+		*limit = was;
+		KUNIT_EXPECT_FALSE(test, signal_pending(current));
+		expect_result(&b, roost_op_id(3, SEQ + i), -EFBIG);
+	}
+	clean_up(&b);
+}
+
+/* What a completion that is about to be posted finds. */
+struct finding {
+	struct fake_file *fake;
+	long refs;
+	unsigned int n;
+};
+
+static void look(void *data, const struct roost_worker *worker, u64 op_id, s32 res,
+		 u32 flags)
+{
+	struct finding *finding = data;
+
+	if (op_id != roost_op_id(3, SEQ))
+		return;
+	finding->refs = fake_file_refs(finding->fake);
+	finding->n++;
+}
+
+/* Who is told that an op has ended may close the file, and nobody else has it. */
+static void the_file_goes_first(struct kunit *test)
+{
+	struct bench b = make_bench(test);
+	struct finding finding = { .fake = b.fake };
+
+	if (register_trace_roost_io_complete(look, &finding))
+		kunit_skip(test, "no tracepoints");
+	KUNIT_EXPECT_EQ(test, start(&b, SEQ), 0);
+	b.fake->result = 5;
+	KUNIT_EXPECT_EQ(test, fake_file_refs(b.fake), 2);
+	KUNIT_EXPECT_TRUE(test, roost_io_run(b.worker));
+	unregister_trace_roost_io_complete(look, &finding);
+	tracepoint_synchronize_unregister();
+	KUNIT_EXPECT_EQ(test, finding.n, 1);
+	KUNIT_EXPECT_EQ(test, finding.refs, 1);
+	expect_done(&b, 5);
+	clean_up(&b);
+}
+
 static struct kunit_case io_cases[] = {
 	KUNIT_CASE(takes_and_claims),
 	KUNIT_CASE(events),
@@ -452,7 +668,13 @@ static struct kunit_case io_cases[] = {
 	KUNIT_CASE(beginnings),
 	KUNIT_CASE(arming),
 	KUNIT_CASE(removals),
+	KUNIT_CASE(claimed_ones_are_passed_over),
+	KUNIT_CASE(registered_twice_at_once),
+	KUNIT_CASE(files_that_are_not_watched),
 	KUNIT_CASE(a_life),
+	KUNIT_CASE(a_write),
+	KUNIT_CASE(writes_beyond_the_limit),
+	KUNIT_CASE(the_file_goes_first),
 	{}
 };
 

@@ -138,6 +138,7 @@ static const struct {
 	{ TIMEOUT, EVENT, ROOST_OUT_TIMEOUT, false },
 };
 
+/* S2-16, S2-19 */
 static void two_actions(struct kunit *test)
 {
 	struct roost_worker *worker = make_worker(test);
@@ -169,7 +170,7 @@ static void two_actions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, worker->parks, (u64)ARRAY_SIZE(pairs));
 }
 
-/* Before the park: it is refused, and says why. */
+/* S2-20, S2-21: Before the park: it is refused, and says why. */
 static void refusals(struct kunit *test)
 {
 	struct roost_worker *worker = make_worker(test);
@@ -240,6 +241,31 @@ static void forged_words(struct kunit *test)
 			ROOST_OUT_SLEPT | ROOST_OUT_WAKE);
 	expect_awake(test, worker);
 	KUNIT_EXPECT_FALSE(test, worker->permit);
+}
+
+/* Displaced on its way into the call: it does not sleep in another one's place. */
+static void parks_without_a_lease(struct kunit *test)
+{
+	struct roost_worker *worker = make_worker(test);
+	struct task_struct *next = fixture_spawn(test);
+	int ret;
+
+	fixture_attach(worker, next);
+	/* what is the next one's */
+	set_bit(worker->index, idle_mask(worker));
+	worker->permit = true;
+	ret = roost_park(worker, 1, worker->domain->control->event);
+	KUNIT_EXPECT_EQ(test, ret, -ESTALE);
+	KUNIT_EXPECT_EQ(test, roost_park_skip(worker), -ESTALE);
+	KUNIT_EXPECT_TRUE(test, test_bit(worker->index, idle_mask(worker)));
+	KUNIT_EXPECT_TRUE(test, worker->permit);
+	KUNIT_EXPECT_FALSE(test, in_mask(worker));
+	KUNIT_EXPECT_FALSE(test, worker->asleep);
+	KUNIT_EXPECT_FALSE(test, worker->pinned);
+	KUNIT_EXPECT_EQ(test, worker->page->parked, 0);
+	KUNIT_EXPECT_EQ(test, worker->parks + worker->parks_refused, 0);
+	fixture_attach(worker, NULL);
+	kthread_stop(next);
 }
 
 /* Asleep for real */
@@ -323,6 +349,7 @@ static int ping_pong(void *arg)
 	return 0;
 }
 
+/* S2-16 */
 static void no_wake_is_lost(struct kunit *test)
 {
 	struct roost_worker *a = fixture_worker(test, 1, 2);
@@ -373,12 +400,16 @@ static void learns_how_long_to_look(struct kunit *test)
 static void looks_until_the_end(struct kunit *test)
 {
 	struct roost_worker *worker = make_worker(test);
+	static const int owner_is_ahead[] = { -1000, 1000 };
 	const u64 begun = 5000 * (u64)NSEC_PER_SEC;
 	const unsigned int was = roost_busy_us;
+	unsigned int i;
 
 	WRITE_ONCE(roost_busy_us, 0);
 	KUNIT_EXPECT_EQ(test, roost_busy_begin(), 0);
 	WRITE_ONCE(roost_busy_us, 100);
+	/* with one CPU nobody could come */
+	KUNIT_EXPECT_EQ(test, roost_busy_begin() != 0, num_online_cpus() > 1);
 	worker->busy_ns = 70000;
 	KUNIT_EXPECT_EQ(test, roost_busy_end(worker, begun, ROOST_NO_DEADLINE),
 			begun + 70000);
@@ -390,14 +421,14 @@ static void looks_until_the_end(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, roost_busy_end(worker, begun, ROOST_NO_DEADLINE),
 			begun + 100000);
 	/* a deadline is the owner's, who may have a clock of its own */
-	worker->domain->time_offset = -1000 * (s64)NSEC_PER_SEC;
-	KUNIT_EXPECT_EQ(test, roost_busy_end(worker, begun,
-					     4000 * (u64)NSEC_PER_SEC + 5000),
-			begun + 5000);
-	worker->domain->time_offset = 1000 * (s64)NSEC_PER_SEC;
-	KUNIT_EXPECT_EQ(test, roost_busy_end(worker, begun,
-					     6000 * (u64)NSEC_PER_SEC + 5000),
-			begun + 5000);
+	for (i = 0; i < ARRAY_SIZE(owner_is_ahead); i++) {
+		s64 ahead = owner_is_ahead[i] * (s64)NSEC_PER_SEC;
+
+		worker->domain->time_offset = ahead;
+		KUNIT_EXPECT_EQ(test, roost_busy_end(worker, begun,
+						     begun + ahead + 5000),
+				begun + 5000);
+	}
 	worker->domain->time_offset = 0;
 	WRITE_ONCE(roost_busy_us, was);
 }
@@ -423,6 +454,7 @@ static struct kunit_case park_cases[] = {
 	KUNIT_CASE(refusals),
 	KUNIT_CASE(skipped_parks),
 	KUNIT_CASE(forged_words),
+	KUNIT_CASE(parks_without_a_lease),
 	KUNIT_CASE(sleeps_until_the_deadline),
 	KUNIT_CASE(a_signal_ends_it),
 	KUNIT_CASE(no_wake_is_lost),

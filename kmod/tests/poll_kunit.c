@@ -178,6 +178,7 @@ static void wake_in_state(struct kunit *test, struct roost_worker *worker,
 	atomic_set(op->events, 0);
 }
 
+/* S2-05 */
 static void wakeups_in_each_state(struct kunit *test)
 {
 	static const u8 flags[] = { 0, ROOST_POLL_MULTISHOT };
@@ -363,6 +364,69 @@ static void sequences(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, remove(worker, U32_MAX, 1), -EINVAL);
 }
 
+/* What the one before has left in its word hides nothing of the next one's. */
+static void events_of_the_one_before(struct kunit *test)
+{
+	struct roost_worker *worker = fixture_worker(test, 4, 16);
+	struct fake_file *first = fake_file_make(test, 1);
+	struct fake_file *next = fake_file_make(test, 1);
+	struct roost_poll_op *op = op_of(test, 4);
+
+	arm_one(test, worker, first, 4, 1, ROOST_POLL_MULTISHOT);
+	fake_file_wake(first, 0, EPOLLIN);
+	expect_cqe(test, worker, roost_op_id(4, 1), POLLIN,
+		   ROOST_CQE_POLL | ROOST_CQE_MORE);
+	KUNIT_EXPECT_EQ(test, atomic_read(op->events), POLLIN);
+	arm_one(test, worker, next, 4, 2, ROOST_POLL_MULTISHOT);
+	KUNIT_EXPECT_EQ(test, atomic_read(op->events), 0);
+	fake_file_wake(next, 0, EPOLLIN);
+	expect_cqe(test, worker, roost_op_id(4, 2), POLLIN,
+		   ROOST_CQE_POLL | ROOST_CQE_MORE);
+	/* An ADD that was overtaken by this one, and is about to clear the word. */
+	forget_events(op, 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(op->events), POLLIN);
+	KUNIT_EXPECT_EQ(test, remove(worker, 4, 2), 0);
+}
+
+/*
+ * It fires, and a reap comes, before it is known under its op: the reap misses it.  The
+ * steps of arm(), which then looks once more.
+ */
+static void reaped_before_it_is_known(struct kunit *test)
+{
+	struct roost_worker *worker = fixture_worker(test, 4, 16);
+	struct fake_file *fake = fake_file_make(test, 1);
+	struct roost_sqe sqe = {
+		.opcode	= ROOST_OP_POLL_ADD,
+		.fd	= fake_file_fd(fake),
+		.op_id	= roost_op_id(4, 1),
+		.events	= mangle_poll(WANTED),
+	};
+	struct roost_poll_op *op = op_of(test, 4);
+	struct roost_poll *poll = make_poll(worker, op, &sqe);
+	bool dropped;
+	u32 mask;
+
+	close_fd(sqe.fd);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(poll));
+	op->sequence = 1;
+	KUNIT_EXPECT_EQ(test, hook(poll, &mask), 0);
+	atomic_inc(&worker->domain->polls_armed);
+	KUNIT_EXPECT_FALSE(test, settle(poll, &mask));
+	fake_file_wake(fake, 0, EPOLLIN);
+	roost_poll_reap(worker->domain);
+	KUNIT_EXPECT_EQ(test, fake_file_refs(fake), 2);
+	KUNIT_EXPECT_TRUE(test, publish(poll));
+	KUNIT_EXPECT_EQ(test, atomic_read(&poll->state), POLL_FIRED);
+	KUNIT_EXPECT_TRUE(test, unpublish(poll));
+	/* nobody else would */
+	KUNIT_EXPECT_FALSE(test, unpublish(poll));
+	KUNIT_EXPECT_FALSE(test, end(poll, false, &dropped));
+	KUNIT_EXPECT_FALSE(test, dropped);
+	expect_cqe(test, worker, sqe.op_id, POLLIN, ROOST_CQE_POLL);
+	KUNIT_EXPECT_EQ(test, fake_file_refs(fake), 1);
+}
+
 /* Somebody else removes or replaces what is just being armed. */
 static struct {
 	struct roost_worker *worker;
@@ -420,6 +484,8 @@ static struct kunit_case poll_cases[] = {
 	KUNIT_CASE(answers_at_once),
 	KUNIT_CASE(multishot_that_is_ready),
 	KUNIT_CASE(sequences),
+	KUNIT_CASE(events_of_the_one_before),
+	KUNIT_CASE(reaped_before_it_is_known),
 	KUNIT_CASE(overtaken_while_arming),
 	{}
 };

@@ -188,6 +188,7 @@ static void callback_against_remove(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, removed + late, i);
 }
 
+/* S2-07 */
 static void callback_against_pollfree(struct kunit *test)
 {
 	static const enum role roles[] = { WAKES, FREES, REMOVES, REAPS };

@@ -117,7 +117,7 @@ static u32 fetch(struct kunit *test, struct roost_worker *worker, u32 max)
 	return n;
 }
 
-/* In order and none twice, from any start, also across 2^32. */
+/* C49: In order and none twice, from any start, also across 2^32. */
 static void submissions_wrap(struct kunit *test)
 {
 	struct roost_worker *worker = fixture_worker(test, 8, 16);
@@ -225,13 +225,15 @@ static void scribble(struct scribbler *s)
 	}
 }
 
+/* Until there was something: the other thread may be late, or without a CPU. */
 static void fetch_all(struct scribbler *s)
 {
+	unsigned long limit = jiffies + 100 * HZ;
 	struct roost_worker *worker = s->worker;
 	u32 i, n, head, reserved;
 	struct roost_sqe sqes[16];
 
-	for (i = 0; i < 4000; i++) {
+	for (i = 0; i < 4000 || (!s->fetched && time_before(jiffies, limit)); i++) {
 		head = worker->sq_head;
 		n = roost_sq_fetch(worker, sqes, 16, &reserved);
 		KUNIT_EXPECT_LE(s->test, n, worker->sq_entries);
@@ -243,6 +245,7 @@ static void fetch_all(struct scribbler *s)
 		s->fetched += n;
 		if (fixture_failed(s->test))
 			break;
+		cond_resched();
 	}
 }
 

@@ -543,6 +543,28 @@ static void never_without_a_carrier(struct kunit *test)
 	end_stage(&s);
 }
 
+/* Between the two steps of DETACH: what it is about to end is not another one's yet. */
+static void who_detaches_keeps_its_lease(struct kunit *test)
+{
+	struct stage s = set_stage(test);
+	struct roost_carrier *standby = list_standby(test, &s);
+
+	KUNIT_EXPECT_FALSE(test, fixture_pin(s.worker));
+	KUNIT_EXPECT_FALSE(test, s.worker->pinned);
+	/* without a reference, which is the thread's that has it */
+	WRITE_ONCE(s.worker->carrier, current);
+	KUNIT_EXPECT_TRUE(test, fixture_pin(s.worker));
+	take(s.worker);
+	WRITE_ONCE(s.worker->carrier, s.task);
+	expect_kept(test, &s);
+	KUNIT_EXPECT_FALSE(test, standby->given);
+	/* it is the pin, and nothing else */
+	s.worker->pinned = false;
+	take(s.worker);
+	expect_given(test, &s, standby);
+	end_stage(&s);
+}
+
 /* Very many standbys are sent away in parts; so are those that are left. */
 static void all_are_dismissed(struct kunit *test)
 {
@@ -649,6 +671,7 @@ static struct kunit_case takeover_cases[] = {
 	KUNIT_CASE(a_tick_is_bounded),
 	KUNIT_CASE(nobody_starves_for_nothing),
 	KUNIT_CASE(never_without_a_carrier),
+	KUNIT_CASE(who_detaches_keeps_its_lease),
 	KUNIT_CASE(all_are_dismissed),
 	KUNIT_CASE(takers),
 	KUNIT_CASE(takers_and_the_end_of_the_lease),

@@ -137,7 +137,7 @@ static void sequences(struct kunit *test)
 	expect_armed(test, a, 1);
 }
 
-/* The batch does what is usual, and leaves the first that is not. */
+/* S3-15: The batch does what is usual, and leaves the first that is not. */
 static void batches(struct kunit *test)
 {
 	struct roost_worker *a = fixture_worker(test, 8, 8);
@@ -244,6 +244,7 @@ static int set_and_cancel(void *arg)
 	return 0;
 }
 
+/* S3-26 */
 static void moves_in_a_race(struct kunit *test)
 {
 	struct shared shared[SHARED] = { };
