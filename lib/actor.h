@@ -9,11 +9,16 @@
 
 #include "slot.h"
 
+struct roost_spawn_options;
 struct runtime;
 struct worker;
 
-/** actor_spawn() - roost_spawn() for a runtime; any thread of it */
-int actor_spawn(struct runtime *rt, roost_fn fn, void *arg, roost_pid *pid);
+/*
+ * actor_spawn() - roost_spawn() for a runtime; any thread of it
+ * @options:	checked; NULL: all default
+ */
+int actor_spawn(struct runtime *rt, roost_fn fn, void *arg,
+		const struct roost_spawn_options *options, roost_pid *pid);
 
 /** actor_stillborn() - was @s, just claimed, stopped before it ever ran? */
 static inline bool actor_stillborn(const struct slot *s)

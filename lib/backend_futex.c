@@ -48,6 +48,9 @@
 #include "wheel_shim.h"
 #include "worker.h"
 
+/* Resumes between two looks where there is no timer to look for. */
+#define COLLECT_EVERY	32
+
 /* Expiries handled in one go, with the wheel's lock released between. */
 #define BATCH	64
 
@@ -207,9 +210,14 @@ static struct worker *lock_home(struct runtime *rt, struct wtimer *t)
 	for (;;) {
 		index = atomic_load_explicit(&t->worker, memory_order_relaxed);
 		w = &rt->workers[index];
+		inject_delay();
 		spin_lock(&half_of(w)->lock);
+		/*
+		 * Acquire, pairs with the release in lock_wheel_for(): what was done
+		 * to the entry under the lock of the wheel that it comes from.
+		 */
 		if (index == atomic_load_explicit(&t->worker,
-						  memory_order_relaxed))
+						  memory_order_acquire))
 			return w;
 		spin_unlock(&half_of(w)->lock);
 	}
@@ -233,8 +241,9 @@ static struct worker *lock_wheel_for(struct worker *w, struct wtimer *t,
 		}
 		if (home == w || roost_wheel_queued(&t->entry))
 			return home;
+		/* Release, pairs with the acquire in lock_home(). */
 		atomic_store_explicit(&t->worker, w->index,
-				      memory_order_relaxed);
+				      memory_order_release);
 		spin_unlock(&half_of(home)->lock);
 	}
 }
@@ -285,6 +294,7 @@ static void arm(struct worker *w, struct wtimer *t, uint64_t deadline)
 
 static void futex_timer_arm(struct worker *w, struct wtimer *t)
 {
+	w->spare = 0;
 	arm(w, t, atomic_load_explicit(&t->deadline, memory_order_relaxed));
 }
 
@@ -361,7 +371,8 @@ static unsigned int expire_if_due(struct worker *w, struct worker *owner,
 
 /*
  * Before a resume the own wheel and one other, in turn, so that the timers of a
- * worker whose actor runs for long are not late; before a park all.
+ * worker whose actor runs for long are not late; before a park all.  One worker alone
+ * without a timer need not come back soon: what arms one says so.
  */
 static unsigned int futex_collect(struct worker *w, bool idle)
 {
@@ -381,6 +392,8 @@ static unsigned int futex_collect(struct worker *w, bool idle)
 		h->sibling = 0;
 	if (h->sibling != w->index)
 		taken += expire_if_due(w, &rt->workers[h->sibling], &now);
+	else if (rt->nr_workers == 1 && next_of(w) == ROOST_FOREVER)
+		w->spare = COLLECT_EVERY - 1;
 	return taken;
 }
 
@@ -436,6 +449,7 @@ static void keeper_appoint(struct worker *w)
 	target = worker_claim_idle(w->rt);
 	if (!target)
 		return;
+	inject_delay();
 	if (atomic_compare_exchange_strong(&d->keeper, &none,
 					   target->index + 1))
 		atomic_store_explicit(&w->rt->reluctant, target->index + 1,

@@ -26,6 +26,7 @@
 
 #include "backend_futex.h"
 #include "fd.h"
+#include "io_sys.h"
 #include "log.h"
 #include "runtime.h"
 
@@ -82,7 +83,7 @@ static void let_go(struct poller *p, uint32_t number)
 		return;
 	spin_lock(&f->lock);
 	if (!f->armed) {
-		epoll_ctl(p->set, EPOLL_CTL_DEL, f->number, NULL);
+		sys_epoll_change(p->set, EPOLL_CTL_DEL, f->number, NULL);
 		f->worker = 0;
 	}
 	spin_unlock(&f->lock);
@@ -198,15 +199,16 @@ int futex_fd_arm(struct worker *w, struct fd *f)
 		.data.u64 = tag_make(f),
 	};
 	int op = f->worker ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+	int err;
 
 	f->worker = 0;
-	while (epoll_ctl(p->set, op, f->number, &ev)) {
-		if (op == EPOLL_CTL_MOD && errno == ENOENT)
+	while ((err = sys_epoll_change(p->set, op, f->number, &ev))) {
+		if (op == EPOLL_CTL_MOD && err == -ENOENT)
 			op = EPOLL_CTL_ADD;
-		else if (op == EPOLL_CTL_ADD && errno == EEXIST)
+		else if (op == EPOLL_CTL_ADD && err == -EEXIST)
 			op = EPOLL_CTL_MOD;
 		else
-			return -errno;
+			return err;
 	}
 	f->worker = 1;
 	return 0;
@@ -220,6 +222,6 @@ void futex_fd_disarm(struct worker *w, struct fd *f)
 {
 	if (!f->managed && list_empty(&f->waiters))
 		return;
-	epoll_ctl(poller_of(w->rt)->set, EPOLL_CTL_DEL, f->number, NULL);
+	sys_epoll_change(poller_of(w->rt)->set, EPOLL_CTL_DEL, f->number, NULL);
 	f->worker = 0;
 }

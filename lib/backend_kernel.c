@@ -196,6 +196,9 @@ static void kernel_worker_fini(struct worker *w)
 _Static_assert(offsetof(struct roost_worker_page, resumes) ==
 	       offsetof(struct roost_worker_page, in_library) +
 	       CARRIER_RESUMES * sizeof(uint32_t), "as in carrier.h");
+_Static_assert(offsetof(struct roost_worker_page, preempt) ==
+	       offsetof(struct roost_worker_page, in_library) +
+	       CARRIER_PREEMPT * sizeof(uint32_t), "as in carrier.h");
 
 /* The calling thread has got that lease of @w. */
 static bool carry(struct carrier *c, struct worker *w, uint64_t lease)
@@ -203,7 +206,7 @@ static bool carry(struct carrier *c, struct worker *w, uint64_t lease)
 	_Atomic uint32_t *word =
 		(_Atomic uint32_t *)&ring_of(w)->k.page->in_library;
 
-	c->worker = w;
+	carrier_set_worker(c, w);
 	return carrier_share(c, word, roost_outside(lease), roost_inside(lease));
 }
 
@@ -239,7 +242,7 @@ static int kernel_stand_by(struct carrier *c)
 		log_fatal("was given worker %u of %u", index, rt->nr_workers);
 	if (!carry(c, &rt->workers[index], lease)) {
 		/* Displaced before it was inside: nothing was begun. */
-		c->worker = NULL;
+		carrier_set_worker(c, NULL);
 		carrier_unshare(c);
 		return -EINTR;
 	}

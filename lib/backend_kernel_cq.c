@@ -165,10 +165,8 @@ static unsigned int handle(struct worker *w, const struct roost_cqe *cqe,
 		else
 			done += handle_other(w, &cqe[i], &now);
 	}
-	if (ready.count) {
-		runq_push_batch(w->rt->runq, &ready);
-		runtime_tell_queued(w->rt);
-	}
+	if (ready.count)
+		runtime_queue_batch(w->rt, w, &ready);
 	return done;
 }
 

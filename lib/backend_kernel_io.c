@@ -243,8 +243,9 @@ static noinline void wake_later(struct runtime *rt, struct slot *s,
 		epoch = now;
 		effect = slot_wake(s, generation, epoch);
 	}
+	trace_wake(rt, runtime_pid(rt, s, generation), ROOST_WAITS_IO, effect);
 	if (effect == SLOT_MADE_READY)
-		worker_ready(rt, s, generation);
+		worker_ready(rt, s);
 }
 
 noinline void kernel_io_wake(struct runtime *rt, struct slot *s,
@@ -254,8 +255,11 @@ noinline void kernel_io_wake(struct runtime *rt, struct slot *s,
 	enum slot_effect effect = slot_wake(s, generation, epoch);
 
 	if (effect == SLOT_MADE_READY)
-		runq_batch_add(rt, ready, s);
-	else if (effect == SLOT_NO_EFFECT)
+		runq_batch_add(rt->slots, ready, s);
+	else if (effect == SLOT_MARKED)
+		trace_wake(rt, runtime_pid(rt, s, generation), ROOST_WAITS_IO,
+			   effect);
+	else
 		wake_later(rt, s, generation, epoch, done);
 }
 

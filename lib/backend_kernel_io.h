@@ -163,7 +163,7 @@ static inline bool kernel_io_complete(struct worker *w,
 	atomic_store_explicit(&s->io, done, memory_order_release);
 	if (likely((uint32_t)word == parked_low(epoch)) &&
 	    likely(slot_replace(s, &word, (word & high) | woken_low(epoch))))
-		runq_batch_add(rt, ready, s);
+		runq_batch_add(rt->slots, ready, s);
 	else
 		kernel_io_wake(rt, s, generation, epoch, done, ready);
 	return true;

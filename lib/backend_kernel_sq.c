@@ -178,7 +178,7 @@ static bool last_for_idle(struct runtime *rt)
 	if (rt->nr_workers == 1)
 		return false;
 	atomic_thread_fence(memory_order_seq_cst); /* (S) */
-	return runq_length(rt->runq) <= 1 && idle_any(rt);
+	return idle_any(rt) && runq_length(rt->runq) <= 1;
 }
 
 /* A call even if nothing is staged: it carries out what is ready. */

@@ -10,8 +10,6 @@
 /* For all threads that are none, so that nobody has to ask whether there is one. */
 static struct carrier nobody;
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
 static _Thread_local struct carrier *self = &nobody;
 
 noinline struct carrier *carrier_self(void)
@@ -52,36 +50,33 @@ bool carrier_share(struct carrier *c, _Atomic uint32_t *word, uint32_t outside,
 }
 
 /*
- * The worker's page is not there in a child; what needs none goes on to work.  The
- * library does not fork: an actor did.
+ * The worker's page is not there in a child; what needs none goes on to work, and no
+ * safepoint lets other actors run there.  The library does not fork: an actor did.
  */
-static void in_child(void)
+void carrier_in_child(void)
 {
 	struct carrier *c = carrier_self();
 
 	if (!c->current)
 		return;
 	carrier_unshare(c);
-	library_leave_on(c);
-}
-
-static void watch_forks(void)
-{
-	pthread_atfork(NULL, NULL, in_child);
+	carrier_go_outside(c);
+	c->current->no_preempt++;
 }
 
 void carrier_begin(struct carrier *c)
 {
-	if (c->rt->takeover)
-		pthread_once(&once, watch_forks);
 	set_self(c);
+	c->check_every = c->rt->config.check_every;
 	c->error = errno_place();
 	ctx_init_thread(&c->ctx);
 	c->modes = c->ctx.modes;
+	fault_thread_begin(c);
 }
 
 void carrier_end(struct carrier *c)
 {
+	fault_thread_end(c);
 	if (ctx_modes_differ(c->modes, c->ctx.modes))
 		ctx_modes_load(c->ctx.modes);
 	set_self(&nobody);

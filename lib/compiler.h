@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* compiler.h - words about code that C lacks. */
+/* compiler.h - words about code that C lacks, those of the CPU among them. */
 #ifndef ROOST_LIB_COMPILER_H
 #define ROOST_LIB_COMPILER_H
 
+#include <stdatomic.h>
 #include <stddef.h>
+
+#include "arch/arch.h"
+#include ARCH_HEADER(cpu.h)
 
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
@@ -36,13 +40,5 @@
 #define ROOST_TSAN 1
 #endif
 #endif
-
-/* Tell the CPU that this is a waiting loop. */
-static inline void cpu_relax(void)
-{
-#if defined(__x86_64__)
-	__builtin_ia32_pause();
-#endif
-}
 
 #endif /* ROOST_LIB_COMPILER_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * ctx.c - contexts on top of arch/: the first frame, and sanitizer notes.
+ * ctx.c - contexts on top of arch/: the first frame, and notes for tools.
  */
 #define _GNU_SOURCE
 #include "ctx.h"
@@ -12,6 +12,8 @@
 #ifdef ROOST_ASAN
 #include <sanitizer/asan_interface.h>
 #endif
+
+#include "valgrind.h"
 
 void roost_ctx_start(void);
 
@@ -62,6 +64,7 @@ void ctx_make(struct ctx *c, void *low, size_t size, void (*entry)(void *),
 	      void *arg)
 {
 	memset(c, 0, sizeof(*c));
+	valgrind_may_write(low, size);
 #ifdef ROOST_ASAN
 	/* What a former user of the stack has left is no longer true. */
 	__asan_unpoison_memory_region(low, size);

@@ -10,12 +10,9 @@
 
 #include <stddef.h>
 
+#include "arch/arch.h"
 #include "compiler.h"
-
-#if !defined(__x86_64__)
-#error "this architecture has no context switch yet"
-#endif
-#include "arch/x86_64/jump.h"
+#include ARCH_HEADER(jump.h)
 
 #ifdef ROOST_ASAN
 #include <sanitizer/common_interface_defs.h>

@@ -7,7 +7,8 @@
  * fd->lock is taken for each number on its own, never two at once, and no lock
  * is taken inside it but those of the backend's fd_arm(), fd_disarm() and settle(),
  * of which the last two may wait for a sibling in the middle of a call, for some
- * milliseconds at most; whom they wait for takes no descriptor's lock.
+ * milliseconds at most; whom they wait for takes no descriptor's lock; and, where events
+ * are recorded, that of the trace's ring for threads without a worker.
  * Waiters are woken after it is dropped, in batches of FD_BATCH (S3-38): all
  * that is needed of a waiter is copied first, since its stack frame is gone as
  * soon as it can take the lock and find itself out of the list.
@@ -322,6 +323,8 @@ bool fd_event(struct runtime *rt, unsigned int number, uint32_t sequence,
 		return false;
 	}
 	stat_count(rt, STAT(fd_events), 1);
+	if (unlikely(runtime_traces(rt)))
+		trace_put_none(rt, ROOST_TRACE_FILE_READY, number, events);
 	now = add_events(f, events ? events : ANYTHING);
 	deliver(rt, f, now, events ? events : FD_HINT, 0);
 	return true;
@@ -506,7 +509,8 @@ int fd_wait_ready(struct fd *f, uint32_t want, uint32_t more, uint64_t before,
 	list_add_tail(&w.node, &f->waiters);
 	spin_unlock(&f->lock);
 
-	err = wait_park(deadline, false);
+	trace(rt, ROOST_TRACE_FILE_WAIT, worker_actor(), (unsigned int)f->number, want);
+	err = wait_park_for(ROOST_WAITS_FILE, deadline, false);
 
 	spin_lock(&f->lock);
 	if (w.queued)

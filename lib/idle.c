@@ -144,6 +144,7 @@ struct worker *worker_claim_idle(struct runtime *rt)
 		target = choose(rt);
 		if (target < 0)
 			return NULL;
+		inject_delay();
 		if (idle_take(rt, (unsigned int)target))
 			return &rt->workers[target];
 	}

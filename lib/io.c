@@ -155,10 +155,10 @@ static ssize_t plainly(int number, const struct io *io)
 {
 	ssize_t n;
 
-	library_leave();
+	library_step_out();
 	n = io->out ? sys_file_write(number, io->iov, io->n) :
 		      sys_file_read(number, io->iov, io->n);
-	library_enter();
+	library_step_in();
 	return n;
 }
 

@@ -96,10 +96,15 @@ static inline bool io_ring_suits(const struct runtime *rt, uint32_t kind)
 ssize_t io_ring_transfer(struct worker *w, struct fd *f, uint32_t kind,
 			 const struct io *io, uint64_t deadline);
 
+/* io_ring_op() with an event before and one after. */
+ssize_t io_ring_op_traced(struct worker *w, struct io_op *op);
+
 /* Carry out @op on the calling worker @w; see struct backend. */
 static inline ssize_t io_ring_op(struct worker *w, struct io_op *op)
 {
 	stat_add(&w->stats.ring_ios, 1);
+	if (unlikely(runtime_traces(w->rt)))
+		return io_ring_op_traced(w, op);
 	return w->rt->backend->io(w, op);
 }
 

@@ -38,6 +38,20 @@
 #include "io_core.h"
 #include "runtime.h"
 
+noinline ssize_t io_ring_op_traced(struct worker *w, struct io_op *op)
+{
+	struct runtime *rt = w->rt;
+	const struct slot *s = worker_actor();
+	unsigned int fd = (unsigned int)op->fd;
+	ssize_t n;
+
+	trace_put(rt, ROOST_TRACE_IO_BEGIN, s, fd, (uint64_t)op->len + op->in_len);
+	n = rt->backend->io(w, op);
+	/* Perhaps on another worker, and it may have been turned off. */
+	trace(rt, ROOST_TRACE_IO_END, s, fd, (uint64_t)n);
+	return n;
+}
+
 static uint32_t length(size_t len)
 {
 	return len < IO_MAX_BYTES ? (uint32_t)len : IO_MAX_BYTES;
@@ -162,7 +176,7 @@ static ssize_t last_try(struct fd *f, uint32_t kind, const struct io *io)
 static bool try_first(struct worker *w, struct fd *f, const struct io *io)
 {
 	if (io->out)
-		return !worker_queued(w);
+		return !worker_near(w);
 	return atomic_load_explicit(&f->filled, memory_order_relaxed);
 }
 

@@ -191,6 +191,7 @@ ssize_t roost_send_recv(int fd, const void *out, size_t out_len, void *in,
 
 	if (unlikely(!self->current))
 		goto other;
+	/* No safepoint: mostly it gives way to others anyway. */
 	self = library_enter_on(self);
 	s = self->current;
 	w = self->worker;

@@ -38,9 +38,9 @@ static int close_plainly(int number)
 {
 	int err;
 
-	library_leave();
+	library_step_out();
 	err = sys_file_close(number);
-	library_enter();
+	library_step_in();
 	return err;
 }
 

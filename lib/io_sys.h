@@ -13,6 +13,8 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+struct epoll_event;
+
 /* Sockets: never block, never raise SIGPIPE. */
 ssize_t sys_sock_recv(int fd, const struct iovec *iov, int n, int flags);
 ssize_t sys_sock_send(int fd, const struct iovec *iov, int n, int flags);
@@ -36,6 +38,7 @@ int sys_file_type(int fd);
 int sys_file_close(int fd);
 int sys_pipe_make(int fd[2]);
 int sys_poll_now(int fd, short events);
+int sys_epoll_change(int set, int op, int fd, struct epoll_event *ev);
 int sys_epoll_known(int set, int fd);
 
 #endif /* ROOST_LIB_IO_SYS_H */

@@ -4,6 +4,7 @@
 #define ROOST_LIB_LIST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "compiler.h"
 
@@ -53,16 +54,26 @@ static inline void list_del_init(struct list_head *node)
 #define list_first_entry(head, type, member) \
 	list_entry((head)->next, type, member)
 
+/*
+ * The node in @pos.  Where a list ends @pos is what is around its head, as if it were an
+ * element too; that is none, is not aligned as one, and only its address is for use.
+ */
+#define list_node(pos, member) \
+	((struct list_head *)((char *)(pos) + offsetof(__typeof__(*(pos)), member)))
+
 #define list_for_each_entry(pos, head, member)				\
 	for (pos = list_first_entry(head, __typeof__(*pos), member);	\
-	     &pos->member != (head);					\
-	     pos = list_first_entry(&pos->member, __typeof__(*pos), member))
+	     list_node(pos, member) != (head);				\
+	     pos = list_first_entry(list_node(pos, member),		\
+				    __typeof__(*pos), member))
 
 #define list_for_each_entry_safe(pos, n, head, member)			\
 	for (pos = list_first_entry(head, __typeof__(*pos), member),	\
-	     n = list_first_entry(&pos->member, __typeof__(*pos), member); \
-	     &pos->member != (head);					\
+	     n = list_first_entry(list_node(pos, member),		\
+				  __typeof__(*pos), member);		\
+	     list_node(pos, member) != (head);				\
 	     pos = n,							\
-	     n = list_first_entry(&n->member, __typeof__(*n), member))
+	     n = list_first_entry(list_node(n, member),			\
+				  __typeof__(*n), member))
 
 #endif /* ROOST_LIB_LIST_H */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <sched.h>
 
+#include "inject.h"
 #include "runtime.h"
 
 /* Never handed out: part of ROOST_PID_NONE. */
@@ -12,6 +13,22 @@
 
 static struct spin lock;
 static struct list_head runtimes = { &runtimes, &runtimes };
+
+void registry_lock(void)
+{
+	spin_lock(&lock);
+}
+
+void registry_unlock(void)
+{
+	spin_unlock(&lock);
+}
+
+void registry_forget(void)
+{
+	while (runtimes.next != &runtimes)
+		list_del_init(runtimes.next);
+}
 
 int registry_add(struct runtime *rt)
 {
@@ -44,7 +61,7 @@ void registry_remove(struct runtime *rt)
 	spin_lock(&lock);
 	list_del_init(&rt->registered);
 	spin_unlock(&lock);
-	/* Visits are a few hundred instructions; pairs with registry_leave(). */
+	/* Visits are short, the longest copies a trace; pairs with registry_leave(). */
 	while (atomic_load_explicit(&rt->visitors, memory_order_acquire))
 		sched_yield();
 }
@@ -66,6 +83,7 @@ struct runtime *registry_visit(roost_pid pid)
 		break;
 	}
 	spin_unlock(&lock);
+	inject_delay();
 	return found;
 }
 

@@ -18,6 +18,11 @@ struct runtime;
  */
 int registry_add(struct runtime *rt);
 
+/* While the process forks.  The child forgets all of them, lock held. */
+void registry_lock(void);
+void registry_unlock(void);
+void registry_forget(void);
+
 /** registry_remove() - take it out; waits for visitors to leave */
 void registry_remove(struct runtime *rt);
 

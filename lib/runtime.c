@@ -10,9 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "account.h"
 #include "actor.h"
 #include "config.h"
+#include "errno_cell.h"
+#include "fault.h"
 #include "fd.h"
+#include "fork.h"
 #include "log.h"
 #include "registry.h"
 #include "threads.h"
@@ -24,18 +28,25 @@ static int slots_init(struct runtime *rt)
 
 static int stacks_start(struct runtime *rt)
 {
-	return stacks_init(&rt->stacks, rt->config.stack_size,
-			   rt->config.stack_pool);
+	const struct stack_rules rules = {
+		.chunk_size = (size_t)rt->config.stack_chunk << 20,
+		.pool_cap = rt->config.stack_pool,
+		.flags = rt->config.stack_flags,
+	};
+
+	return stack_sizes_init(&rt->stacks, rt->config.stack_size, &rules);
 }
 
 static void stacks_end(struct runtime *rt)
 {
-	stacks_fini(&rt->stacks);
+	stack_sizes_fini(&rt->stacks);
 }
 
 static int runq_start(struct runtime *rt)
 {
-	rt->runq = runq_create(rt);
+	rt->runq = runq_create(runq_kind_of(rt->config.runq), rt->slots,
+			       rt->config.max_actors, rt->config.workers);
+	rt->wake_slot = rt->config.wake_slot == ROOST_WAKE_SLOT_ON;
 	return rt->runq ? 0 : -ENOMEM;
 }
 
@@ -108,6 +119,21 @@ static void workers_fini(struct runtime *rt)
 		rt->backend->worker_fini(&rt->workers[i]);
 }
 
+/* What was decided by the phases before. */
+static int extra_init(struct runtime *rt)
+{
+	uint32_t extra = (rt->takeover ? EXTRA_TAKEOVER : 0) |
+			 (rt->cycles ? EXTRA_CYCLES : 0);
+
+	atomic_init(&rt->extra, extra);
+	return 0;
+}
+
+static void extra_fini(struct runtime *rt)
+{
+	(void)rt;
+}
+
 static const struct phase {
 	const char *name;
 	int (*init)(struct runtime *rt);
@@ -119,9 +145,14 @@ static const struct phase {
 	{ "files", fd_table_init, fd_table_fini },
 	{ "caches", caches_start, caches_end },
 	{ "workers", workers_alloc, workers_free },
+	{ "faults", fault_start, fault_end },
 	{ "threads", threads_init, threads_fini },
+	{ "trace's memory", trace_memory_init, trace_memory_fini },
 	{ "backend", backend_start, backend_end },
 	{ "workers' backends", workers_init, workers_fini },
+	{ "accounts", account_init, account_fini },
+	{ "extra", extra_init, extra_fini },
+	{ "trace", trace_init, trace_fini },
 	{ "registry", registry_add, registry_remove },
 };
 
@@ -156,9 +187,19 @@ static int run(struct runtime *rt, roost_fn root, void *arg)
 		log_line("cannot start: worker 0: %s", strerror(-err));
 		return -EAGAIN;
 	}
-	err = actor_spawn(rt, root, arg, &rt->root);
+	err = actor_spawn(rt, root, arg, NULL, &rt->root);
 	threads_run(rt, err);
 	return err;
+}
+
+int roost_workers(const struct roost_config *config)
+{
+	struct roost_config resolved;
+	int saved = errno_get();
+	int err = config_resolve(config, &resolved);
+
+	errno_set(saved);
+	return err ? err : (int)resolved.workers;
 }
 
 static void init_counters(struct runtime *rt)
@@ -167,6 +208,8 @@ static void init_counters(struct runtime *rt)
 	atomic_init(&rt->live, 0);
 	atomic_init(&rt->root_gone, false);
 	atomic_init(&rt->full_said, false);
+	atomic_init(&rt->signals_said, false);
+	atomic_init(&rt->crashes_said, 0);
 	atomic_init(&rt->reluctant, 0);
 	atomic_init(&rt->sweep_hint, 0);
 	spin_init(&rt->sweep_lock);
@@ -179,6 +222,7 @@ int roost_run(const struct roost_config *config, roost_fn root, void *arg)
 
 	if (runtime_self())
 		return -EDEADLK;
+	fork_watch();
 	rt = aligned_alloc(_Alignof(struct runtime), sizeof(*rt));
 	if (!rt)
 		return -ENOMEM;

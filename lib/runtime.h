@@ -21,9 +21,11 @@
 #include "compiler.h"
 #include "runq.h"
 #include "slot.h"
+#include "slot_watch.h"
 #include "spin.h"
-#include "stack.h"
+#include "stack_sizes.h"
 #include "threads.h"
+#include "trace.h"
 #include "worker.h"
 
 /**
@@ -42,11 +44,18 @@
  * @nr_workers:	how many; final before the first actor runs
  * @nr_inited:	workers whose backend part exists; perhaps more than run
  * @takeover:	the backend gives the worker of who is stuck to who stands by; constant
+ * @extra:	EXTRA_*: what queueing and resuming actors have to do beside
  * @caches:	which CPUs share one; constant
  * @threads:	all threads
+ * @process:	whose it is, constant
+ * @crashes_said: crashes that a line was written about, and those after them
  * @root:	pid of the first actor
+ * @cycles:	by slot: what its tenant has used, see account.h; or NULL.  Constant
  * @runq:	the run queue
+ * @wake_slot:	workers have wake slots; constant while actors run
+ * @watch:	the thread that looks at them
  * @stacks:	stacks
+ * @stack_high:	with ROOST_STACK_MEASURED: the most that an ended actor has used
  * @slot_lock:	guards the free list
  * @slot_fresh:	slots from here on were never used
  * @slot_free:	index + 1 of the first free used slot
@@ -56,8 +65,10 @@
  * @sweep_hint:	a slot that was in the way of sweep_remainder()
  * @sweep_lock:	one at a time looks for and stops the remainder
  * @reluctant:	index + 1 of the worker that is woken last, 0 for none
+ * @trace:	see trace.h
  * @outside:	counters for threads that are no workers of it; added atomically
  * @full_said:	the line about a full slot table was written
+ * @signals_said:	the line about stacks for signals was
  * @registered:	in the list of all runtimes
  * @visitors:	threads outside that are in here now
  */
@@ -75,9 +86,15 @@ struct runtime {
 	unsigned int nr_workers;
 	unsigned int nr_inited;
 	bool takeover;
+	_Atomic uint32_t extra;
+	_Atomic uint64_t *cycles;
 	struct caches caches;
+	pid_t process;
+	_Atomic uint32_t crashes_said;
 	roost_pid root;
 	struct runq *runq;
+	bool wake_slot;
+	struct slot_watch watch;
 
 	struct spin slot_lock ____cacheline_aligned;
 	_Atomic uint32_t slot_fresh;
@@ -88,10 +105,13 @@ struct runtime {
 	_Atomic uint32_t sweep_hint;
 	struct spin sweep_lock;
 	_Atomic bool full_said;
+	_Atomic bool signals_said;
 	_Atomic uint32_t reluctant;
 
-	struct stacks stacks ____cacheline_aligned;
+	struct stack_sizes stacks ____cacheline_aligned;
+	_Atomic size_t stack_high;
 	struct threads threads ____cacheline_aligned;
+	struct trace trace;
 	struct worker_stats outside ____cacheline_aligned;
 	struct list_head registered;
 	_Atomic uint32_t visitors;
@@ -107,6 +127,28 @@ static inline _Atomic uint64_t *control_idle(struct runtime *rt,
 					     unsigned int word)
 {
 	return (_Atomic uint64_t *)&rt->control->idle[word];
+}
+
+/*
+ * Bits of @extra, in one word so that who has none of this to do, as is usual, finds out
+ * by one load.  Constant but for EXTRA_TRACE.
+ */
+#define EXTRA_TAKEOVER	0x1U	/* @takeover */
+#define EXTRA_TRACE	0x2U	/* events are recorded */
+#define EXTRA_CYCLES	0x4U	/* @cycles is there */
+/* Each resume is to be seen by the scheduler. */
+#define EXTRA_WATCH	(EXTRA_TRACE | EXTRA_CYCLES)
+
+/** runtime_extra() - @extra; relaxed: it orders nothing */
+static inline uint32_t runtime_extra(const struct runtime *rt)
+{
+	return atomic_load_explicit(&rt->extra, memory_order_relaxed);
+}
+
+/** runtime_traces() - are events recorded?  See trace.h */
+static inline bool runtime_traces(const struct runtime *rt)
+{
+	return runtime_extra(rt) & EXTRA_TRACE;
 }
 
 /** runtime_slot() - the slot of a pid, whatever its generation; NULL: none */
@@ -129,21 +171,24 @@ static inline uint32_t runtime_ring_ios(const struct runtime *rt)
 	return atomic_load_explicit(&rt->ring_ios, memory_order_relaxed);
 }
 
-/** runq_batch_add() - append a slot, which is in state Queued */
-static inline void runq_batch_add(struct runtime *rt, struct runq_batch *batch,
-				  struct slot *s)
+/** worker_has_next() - is the wake slot of @w full?  Relaxed. */
+static inline bool worker_has_next(const struct worker *w)
 {
-	if (batch->count++)
-		rt->slots[batch->last].next = s->index;
-	else
-		batch->first = s->index;
-	batch->last = s->index;
+	return atomic_load_explicit(&w->next_up, memory_order_relaxed);
 }
 
-/** worker_queued() - actors that are ready to run on @w; those of all, relaxed */
-static inline uint32_t worker_queued(const struct worker *w)
+/** worker_near() - actors that @w gets to run without asking others, relaxed */
+static inline uint32_t worker_near(const struct worker *w)
 {
-	return w->own.count + runq_length(w->rt->runq);
+	return w->own.count + runq_near(w->rt->runq, w->index) +
+	       worker_has_next(w);
+}
+
+/** worker_queued() - are there any that @w can get to run?  Relaxed. */
+static inline bool worker_queued(const struct worker *w)
+{
+	return w->own.count || worker_has_next(w) ||
+	       runq_any(w->rt->runq, w->index);
 }
 
 static inline void runtime_set_queued(struct runtime *rt, uint32_t value)
@@ -171,6 +216,58 @@ static inline void runtime_tell_queued(struct runtime *rt)
 	atomic_thread_fence(memory_order_seq_cst);
 	if (!runtime_told_queued(rt))
 		runtime_set_queued(rt, 1);
+}
+
+/* With one worker alone: @s, in state Queued or as good as that, is in the list of @w. */
+static inline void runtime_keep(struct runtime *rt, struct worker *w,
+				struct slot *s)
+{
+	runq_mark(s);
+	runq_batch_add(rt->slots, &w->own, s);
+}
+
+/* runtime_queue() without an event. */
+static inline void runtime_push(struct runtime *rt, struct worker *w,
+				struct slot *s)
+{
+	if (w && rt->nr_workers == 1)
+		runtime_keep(rt, w, s);
+	else
+		runq_push(rt->runq, s, w ? w->index : RUNQ_OUTSIDE);
+	runtime_tell_queued(rt);
+}
+
+/* ... and with one.  All of it, so that nothing is kept in registers for it. */
+void runtime_queue_traced(struct runtime *rt, struct worker *w, struct slot *s) cold;
+
+/**
+ * runtime_queue() - @s is ready to run: push it
+ * @rt:		the runtime
+ * @w:		what the calling thread carries of it, or NULL
+ * @s:		in state Queued
+ *
+ * Nobody is woken.
+ */
+static inline void runtime_queue(struct runtime *rt, struct worker *w,
+				 struct slot *s)
+{
+	if (unlikely(runtime_traces(rt)))
+		runtime_queue_traced(rt, w, s);
+	else
+		runtime_push(rt, w, s);
+}
+
+/** runtime_queue_batch() - runtime_queue() for each; the caller carries @w */
+static inline void runtime_queue_batch(struct runtime *rt, struct worker *w,
+				       struct runq_batch *batch)
+{
+	if (unlikely(runtime_traces(rt)))
+		trace_batch(rt, batch);
+	if (rt->nr_workers == 1)
+		runq_batch_move(rt->slots, &w->own, batch);
+	else
+		runq_push_batch(rt->runq, batch, w->index);
+	runtime_tell_queued(rt);
 }
 
 /** runtime_self() - the runtime of the calling actor or carrier, or NULL */

@@ -15,6 +15,7 @@ _Static_assert(offsetof(struct slot, stack) % CACHELINE == 0,
 	       "the hot fields stand apart");
 #if !defined(ROOST_ASAN) && !defined(ROOST_TSAN)
 _Static_assert(offsetof(struct slot, stack) == CACHELINE, "in one cache line");
+_Static_assert(sizeof(struct slot) == 256, "what an actor costs beside its stack");
 #endif
 
 static const char *const state_names[] = {

@@ -29,6 +29,13 @@ static void add_counters(struct roost_stats *sum, const struct worker_stats *s)
 					       memory_order_relaxed);
 	sum->ring_ios += atomic_load_explicit(&s->ring_ios,
 					      memory_order_relaxed);
+	sum->crashed += atomic_load_explicit(&s->crashed, memory_order_relaxed);
+	sum->slot_hits += atomic_load_explicit(&s->slot_hits,
+					       memory_order_relaxed);
+	sum->slot_displaced += atomic_load_explicit(&s->slot_displaced,
+						    memory_order_relaxed);
+	sum->overruns += atomic_load_explicit(&s->overruns,
+					      memory_order_relaxed);
 	sum->displaced += atomic_load_explicit(&s->displaced,
 					       memory_order_relaxed);
 }
@@ -45,6 +52,8 @@ static void read_stats(struct runtime *rt, struct roost_stats *stats)
 		add_counters(stats, &rt->workers[i].stats);
 	stats->busy_ns = threads_busy_ns(rt);
 	add_counters(stats, &rt->outside);
+	stats->stack_high = atomic_load_explicit(&rt->stack_high,
+						 memory_order_relaxed);
 	if (rt->backend->stats)
 		rt->backend->stats(rt, stats);
 	for (i = 0; i < ARRAY_SIZE(stats->idle_mask); i++)

@@ -10,6 +10,7 @@
 #include "compiler.h"
 #include "cxx_globals.h"
 #include "runtime.h"
+#include "slice.h"
 #include "slot.h"
 #include "worker.h"
 
@@ -31,30 +32,49 @@ worker_suspend_here(struct carrier *c, struct slot *s, enum intent intent)
 /** worker_pop_own() - the first of @w->own, which is not empty */
 static inline struct slot *worker_pop_own(struct worker *w)
 {
-	struct slot *s = &w->rt->slots[w->own.first];
+	struct slot *s = runq_batch_take(w->rt->slots, &w->own);
 
-	w->own.first = s->next;
-	w->own.count--;
+	runq_unmark(s);
 	return s;
 }
 
 /*
  * Who is to run after @s, claimed, without a look at anything else; or NULL.  Who
  * was stopped may have to be buried, or not to sleep, which is the scheduler's.
+ * @least:	so many must be ready: collect() is called if only one is left, as in
+ *		worker_loop()
  */
-static inline struct slot *worker_next_own(struct worker *w, const struct slot *s)
+static inline struct slot *worker_next_own(struct worker *w, const struct slot *s,
+					   uint32_t least)
 {
 	struct slot *next;
 
-	/* As in worker_loop(): collect() is called if only one is left. */
-	if (w->own.count < 2 || !w->spare || unlikely(cxx_globals_exist()))
+	if (w->own.count < least || !w->spare || worker_has_next(w) ||
+	    unlikely(runtime_extra(w->rt) & EXTRA_WATCH) ||
+	    unlikely(cxx_globals_exist()))
 		return NULL;
 	next = &w->rt->slots[w->own.first];
 	if (unlikely((slot_load(s) | slot_load(next)) & SLOT_STOP) ||
-	    unlikely(!slot_claim_queued(next)))
+	    unlikely(!slot_claim_own(next)))
 		return NULL;
 	worker_pop_own(w);
 	return next;
+}
+
+/* From @s to @next, which is claimed, without the scheduler. */
+static inline __attribute__((always_inline)) struct carrier *
+worker_switch_here(struct carrier *c, struct worker *w, struct slot *s,
+		   struct slot *next)
+{
+	w->spare--;
+	w->takes++;
+	slice_begin(w);
+	stat_add(&w->stats.resumes, 1);
+	carrier_set_current(c, next);
+	c->intent = INTENT_YIELD;
+	c = ctx_switch_here(&s->ctx, &next->ctx, c);
+	carrier_resumed(c);
+	return c;
 }
 
 /*
@@ -68,21 +88,33 @@ static inline struct slot *worker_next_own(struct worker *w, const struct slot *
 static inline __attribute__((always_inline)) struct carrier *
 worker_park_and_hand(struct carrier *c, struct worker *w, struct slot *s)
 {
-	struct slot *next = worker_next_own(w, s);
+	struct slot *next = worker_next_own(w, s, 2);
 
 	if (!next)
 		return worker_suspend_here(c, s, INTENT_PARK_AND_HAND);
 	slot_park_wait(s);
 	worker_hand(w);
-	w->spare--;
-	stat_add(&w->stats.resumes, 1);
-	c->current = next;
-	c->intent = INTENT_YIELD;
-	s->error = *c->error;
-	*c->error = next->error;
-	c = ctx_switch_here(&s->ctx, &next->ctx, c);
-	carrier_resumed(c);
-	return c;
+	return worker_switch_here(c, w, s, next);
+}
+
+/*
+ * worker_yield_here() - what INTENT_YIELD says, for who is not in a wait
+ *
+ * As above: @s may be in the list while its stack is still in use.
+ */
+static inline __attribute__((always_inline)) struct carrier *
+worker_yield_here(struct carrier *c, struct worker *w, struct slot *s)
+{
+	struct slot *next = NULL;
+
+	if (slot_stays_running(s))
+		next = worker_next_own(w, s, 1);
+	if (!next)
+		return worker_suspend_here(c, s, INTENT_YIELD);
+	/* One worker alone, and nothing is recorded. */
+	runtime_keep(w->rt, w, s);
+	runtime_tell_queued(w->rt);
+	return worker_switch_here(c, w, s, next);
 }
 
 #endif /* ROOST_LIB_SUSPEND_H */

@@ -20,10 +20,9 @@
 #include "sweep.h"
 
 #include "idle.h"
+#include "inject.h"
 #include "runtime.h"
 #include "worker.h"
-
-#define NOBODY	(~(uint32_t)0)
 
 static uint32_t slots_used(struct runtime *rt)
 {
@@ -61,6 +60,7 @@ static bool all_endless(struct runtime *rt)
 	if (hint < used && blocks_sweep(&rt->slots[hint]))
 		return false;
 	for (i = 0; i < used; i++) {
+		inject_delay();
 		if (blocks_sweep(&rt->slots[i])) {
 			atomic_store_explicit(&rt->sweep_hint, i,
 					      memory_order_relaxed);
@@ -109,12 +109,13 @@ static bool nobody_will_run(struct runtime *rt)
 /* Stop all; they are chained by @next, which is theirs until they are queued. */
 static uint32_t stop_all(struct runtime *rt)
 {
-	uint32_t first = NOBODY;
+	uint32_t first = RUNQ_NOBODY;
 	uint32_t i = slots_used(rt);
 
 	while (i--) {
 		struct slot *s = &rt->slots[i];
 
+		inject_delay();
 		if (slot_stop_endless(s) != SLOT_MADE_READY)
 			continue;
 		s->next = first;
@@ -125,7 +126,7 @@ static uint32_t stop_all(struct runtime *rt)
 
 bool sweep_remainder(struct runtime *rt)
 {
-	uint32_t at = NOBODY;
+	uint32_t at = RUNQ_NOBODY;
 	bool stopped;
 
 	if (!atomic_load_explicit(&rt->root_gone, memory_order_acquire))
@@ -136,12 +137,14 @@ bool sweep_remainder(struct runtime *rt)
 		at = stop_all(rt);
 	spin_unlock(&rt->sweep_lock);
 
-	stopped = at != NOBODY;
-	while (at != NOBODY) {
+	stopped = at != RUNQ_NOBODY;
+	while (at != RUNQ_NOBODY) {
 		struct slot *s = &rt->slots[at];
 
 		at = s->next;
-		worker_ready(rt, s, slot_word_generation(slot_load(s)));
+		trace_wake(rt, runtime_pid(rt, s, slot_word_generation(slot_load(s))),
+			   ROOST_TRACE_STOPPED, SLOT_MADE_READY);
+		worker_ready(rt, s);
 	}
 	return stopped;
 }

@@ -82,6 +82,19 @@ static uint64_t busy_ns(const struct carrier *c)
 	return now > c->clock_start ? now - c->clock_start : 0;
 }
 
+void threads_for_each(struct runtime *rt, void (*fn)(struct carrier *c, void *arg),
+		      void *arg)
+{
+	struct threads *t = &rt->threads;
+	struct carrier *c;
+
+	pthread_mutex_lock(&t->list_lock);
+	fn(t->first, arg);
+	list_for_each_entry(c, &t->all, node)
+		fn(c, arg);
+	pthread_mutex_unlock(&t->list_lock);
+}
+
 uint64_t threads_busy_ns(struct runtime *rt)
 {
 	struct threads *t = &rt->threads;
@@ -105,7 +118,7 @@ static struct carrier *carrier_make(struct runtime *rt, struct worker *w)
 	memset(c, 0, sizeof(*c));
 	carrier_unshare(c);
 	c->rt = rt;
-	c->worker = w;
+	carrier_set_worker(c, w);
 	return c;
 }
 
@@ -180,7 +193,8 @@ static void block_signals(sigset_t *old)
 	sigfillset(&set);
 	for (i = 0; i < ARRAY_SIZE(synchronous); i++)
 		sigdelset(&set, synchronous[i]);
-	pthread_sigmask(SIG_BLOCK, &set, old);
+	/* Also if who starts it, perhaps an actor, has those blocked. */
+	pthread_sigmask(SIG_SETMASK, &set, old);
 }
 
 /* Lock held: it has its number before it, or who joins it, can go on. */
@@ -433,7 +447,7 @@ int threads_begin(struct runtime *rt)
 	struct carrier *c = t->first;
 	int err;
 
-	c->worker = &rt->workers[0];
+	carrier_set_worker(c, &rt->workers[0]);
 	if (pthread_getcpuclockid(pthread_self(), &c->clock))
 		c->clock = CLOCK_THREAD_CPUTIME_ID;
 	c->clock_start = read_clock(c->clock);
@@ -441,6 +455,7 @@ int threads_begin(struct runtime *rt)
 	if (err)
 		return err;
 	start_workers(rt);
+	slot_watch_begin(rt);
 	if (rt->takeover) {
 		pthread_mutex_lock(&t->lock);
 		see_to_standby(rt);
@@ -459,4 +474,5 @@ void threads_run(struct runtime *rt, int err)
 		worker_loop(rt->threads.first);
 	}
 	join_all(rt);
+	slot_watch_end(rt);
 }

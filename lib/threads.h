@@ -102,6 +102,10 @@ bool threads_stand_by(struct carrier *c);
 /** threads_dismiss() - nobody needs to stand by any more */
 void threads_dismiss(struct runtime *rt);
 
+/** threads_for_each() - call @fn, which is short, for each, standing by or not */
+void threads_for_each(struct runtime *rt, void (*fn)(struct carrier *c, void *arg),
+		      void *arg);
+
 /** threads_busy_ns() - CPU time of all */
 uint64_t threads_busy_ns(struct runtime *rt);
 

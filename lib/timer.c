@@ -98,8 +98,10 @@ uint64_t timer_expired(struct runtime *rt, struct wtimer *t, uint64_t now)
 	}
 	if (effect != SLOT_NO_EFFECT)
 		stat_count(rt, STAT(timers_fired), 1);
+	trace_wake(rt, runtime_pid(rt, s, slot_word_generation(word)),
+		   ROOST_WAITS_TIME, effect);
 	if (effect == SLOT_MADE_READY)
-		worker_ready(rt, s, slot_word_generation(word));
+		worker_ready(rt, s);
 	return ROOST_FOREVER;
 }
 

@@ -8,6 +8,7 @@
 
 #include <roost/actor.h>
 
+#include "errno_cell.h"
 #include "inject.h"
 #include "registry.h"
 #include "runtime.h"
@@ -57,8 +58,10 @@ static int retire_expired(struct slot *s)
 static inline int park(struct carrier *c, struct slot *s, uint64_t deadline,
 		enum intent intent)
 {
-	if (deadline <= ROOST_MAX_DEADLINE)
+	if (deadline <= ROOST_MAX_DEADLINE) {
+		trace(c->rt, ROOST_TRACE_TIMER, s, 0, deadline);
 		timer_want(c->worker, s, deadline);
+	}
 	inject_delay();
 	worker_suspend_on(c, intent);
 	inject_delay();
@@ -92,16 +95,32 @@ int wait_park(uint64_t deadline, bool forever)
 	return park(c, s, deadline, endless ? INTENT_PARK_ENDLESS : INTENT_PARK);
 }
 
+int wait_park_for(enum roost_waits_for what, uint64_t deadline, bool forever)
+{
+	struct slot *s = worker_actor();
+	int err;
+
+	slot_waits_for(s, what);
+	err = wait_park(deadline, forever);
+	slot_waits_for(s, ROOST_WAITS_NOT);
+	return err;
+}
+
 int wait_sleep(uint64_t deadline)
 {
 	bool endless = deadline == ROOST_FOREVER;
 	struct carrier *c = carrier_self();
 	struct slot *s = c->current;
+	int err;
 
 	slot_wait_begin(s, false);
+	inject_delay();
 	if (stopped_before(s))
 		return -ECANCELED;
-	return park(c, s, deadline, endless ? INTENT_PARK_ENDLESS : INTENT_PARK);
+	slot_waits_for(s, ROOST_WAITS_TIME);
+	err = park(c, s, deadline, endless ? INTENT_PARK_ENDLESS : INTENT_PARK);
+	slot_waits_for(s, ROOST_WAITS_NOT);
+	return err;
 }
 
 int wait_park_io(struct carrier *c, uint64_t deadline)
@@ -120,14 +139,27 @@ void wait_park_firmly(void)
 	inject_delay();
 }
 
+/* The wait of @pid, in @s, was ended as @effect says, and that is recorded. */
+static noinline bool woken_traced(struct runtime *rt, struct slot *s, roost_pid pid,
+				  unsigned int detail, enum slot_effect effect)
+{
+	trace_wake(rt, pid, detail, effect);
+	if (effect == SLOT_MADE_READY)
+		worker_ready_next(rt, s);
+	return effect != SLOT_NO_EFFECT;
+}
+
 bool wait_wake(struct runtime *rt, struct wait_ref ref)
 {
 	struct slot *s = runtime_slot(rt, ref.pid);
 	enum slot_effect effect;
 
 	effect = slot_wake(s, pid_generation(ref.pid), ref.epoch);
+	inject_delay();
+	if (unlikely(runtime_traces(rt)))
+		return woken_traced(rt, s, ref.pid, slot_waits(s), effect);
 	if (effect == SLOT_MADE_READY)
-		worker_ready(rt, s, pid_generation(ref.pid));
+		worker_ready_next(rt, s);
 	return effect != SLOT_NO_EFFECT;
 }
 
@@ -161,8 +193,11 @@ static int unpark_in(struct runtime *rt, roost_pid pid)
 	struct slot *s = runtime_slot(rt, pid);
 	enum slot_effect effect = slot_unpark(s, pid_generation(pid));
 
-	if (effect == SLOT_MADE_READY)
-		worker_ready(rt, s, pid_generation(pid));
+	inject_delay();
+	if (unlikely(runtime_traces(rt)))
+		woken_traced(rt, s, pid, ROOST_WAITS_UNPARK, effect);
+	else if (effect == SLOT_MADE_READY)
+		worker_ready_next(rt, s);
 	return effect == SLOT_NO_EFFECT ? -ESRCH : 0;
 }
 
@@ -180,11 +215,21 @@ static int unpark(struct runtime *rt, roost_pid pid)
 	return err;
 }
 
+/* Perhaps in a signal handler, whose thread is to find its errno as it was. */
+static int unpark_from_outside(roost_pid pid)
+{
+	int error = errno_get();
+	int err = unpark(NULL, pid);
+
+	errno_set(error);
+	return err;
+}
+
 int roost_unpark(roost_pid pid)
 {
 	struct carrier *c = library_enter();
 
 	if (!c)
-		return unpark(NULL, pid);
+		return unpark_from_outside(pid);
 	return (int)library_return(unpark(c->rt, pid));
 }

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <roost/inspect.h>
 #include <roost/types.h>
 
 struct carrier;
@@ -48,6 +49,9 @@ struct wait_ref wait_begin(void);
  * result is believed, since a wake and the deadline may meet.
  */
 int wait_park(uint64_t deadline, bool forever);
+
+/** wait_park_for() - wait_park(), and what it is for can be seen: roost/inspect.h */
+int wait_park_for(enum roost_waits_for what, uint64_t deadline, bool forever);
 
 /**
  * wait_sleep() - a wait that nobody is told of: begin it and park

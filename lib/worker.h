@@ -37,6 +37,10 @@ struct worker_stats {
 	_Atomic uint64_t fd_events;		/* fd.c */
 	_Atomic uint64_t ring_ios;		/* io_ring.c */
 	_Atomic uint64_t displaced;
+	_Atomic uint64_t crashed;		/* fault.c */
+	_Atomic uint64_t slot_hits;
+	_Atomic uint64_t slot_displaced;
+	_Atomic uint64_t overruns;
 };
 
 static inline void stat_add(_Atomic uint64_t *counter, uint64_t n)
@@ -54,7 +58,16 @@ static inline void stat_add(_Atomic uint64_t *counter, uint64_t n)
  * @cache:	of the CPU on which it last went idle; read by anybody
  * @hand:	for INTENT_PARK_AND_HAND: stored to @hand_to once the actor is parked
  * @hand_to:	constant, the backend's
- * @own:	with one worker alone: taken from the run queue, to run next
+ * @own:	with one worker alone: what it has to run.  Its own thread pushes here; what
+ *		others push comes from the run queue
+ * @takes:	actors taken to run, see take()
+ * @next_up:	the wake slot: index + 1 of who runs next, or 0; see wakeslot.h
+ * @slot_puts:	how often it was filled
+ * @slice_start: when the time slice began; in cycles, see slice.h
+ * @slice_hits:	actors taken from the wake slot in this slice
+ * @slot_seen:	@slot_puts as slot_watch.c has seen it, whose it is
+ * @popped:	@takes when the last one was taken from a wake slot to run, and that was
+ *		recorded
  * @spare:	resumes before which collect() need not be called, as long as more
  *		than one actor is ready; the backend's
  * @stats:	counters
@@ -69,8 +82,15 @@ struct worker {
 	uint32_t hand ____cacheline_aligned;
 	uint32_t spare;
 	struct runq_batch own;
+	uint32_t takes;
+	uint32_t slice_hits;
+	_Atomic uint32_t next_up;
+	uint64_t slice_start;
+	_Atomic uint64_t slot_puts;
+	uint32_t popped;
 
 	struct worker_stats stats ____cacheline_aligned;
+	uint64_t slot_seen;
 } __attribute__((aligned(128)));
 
 /**
@@ -110,8 +130,17 @@ static inline void worker_hand(struct worker *w)
 /** worker_exit_actor() - the calling actor is over; never returns */
 void worker_exit_actor(void) __attribute__((noreturn));
 
+/** worker_crash_actor() - the same for one that has crashed, on a new frame */
+void worker_crash_actor(void) __attribute__((noreturn));
+
 /** worker_ready() - push what has become Queued and see that it gets run */
-void worker_ready(struct runtime *rt, struct slot *s, uint32_t generation);
+void worker_ready(struct runtime *rt, struct slot *s);
+
+/*
+ * worker_ready_next() - worker_ready() for who was woken, perhaps by an actor: then it
+ *	is the next to run on that actor's worker, if there are wake slots
+ */
+void worker_ready_next(struct runtime *rt, struct slot *s);
 
 /** worker_wake_one() - wake an idle worker, if there is one (P2) */
 void worker_wake_one(struct runtime *rt);

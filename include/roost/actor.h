@@ -8,14 +8,17 @@
  * another thread: Documentation/blocking.rst.
  *
  * Signal handlers may call roost_now(), roost_after(), roost_self() and
- * roost_stopped(); on a thread that is in no roost_run(), also roost_unpark(), if that
- * is not what the signal has interrupted.  All else, here and in the other headers, is
- * not for them: one that has interrupted an actor inside of the library, and calls it,
+ * roost_stopped(); on a thread that is in no roost_run(), also roost_unpark(), if the
+ * signal has interrupted no call of the library.  All else, here and in the other headers,
+ * is not for them: one that has interrupted an actor inside of the library, and calls it,
  * ends the process.
  */
 #ifndef ROOST_ACTOR_H
 #define ROOST_ACTOR_H
 
+#include <sys/types.h>
+
+#include <roost/errno.h>
 #include <roost/types.h>
 
 ROOST_BEGIN_DECLS
@@ -35,6 +38,42 @@ ROOST_BEGIN_DECLS
 int roost_spawn(roost_fn fn, void *arg, roost_pid *pid);
 
 /**
+ * struct roost_spawn_options - zero means the default
+ * @stack_size:	bytes of stack, 16 KiB to 1 GiB.  Default: that of the configuration;
+ *		any other is rounded up to a power of two.
+ * @name:	as for roost_set_name(), copied.  Default: none.
+ * @reserved:	must be zero
+ */
+struct roost_spawn_options {
+	size_t stack_size;
+	const char *name;
+	unsigned int reserved[4];
+};
+
+/**
+ * roost_spawn_with() - roost_spawn() with more to say
+ * @fn:		as there
+ * @arg:	as there
+ * @options:	read during the call only; NULL: all default
+ * @pid:	as there
+ *
+ * Return: as there; -EINVAL for options out of range.
+ */
+int roost_spawn_with(roost_fn fn, void *arg,
+		     const struct roost_spawn_options *options, roost_pid *pid);
+
+/**
+ * roost_stack_used() - how much of its stack the calling actor has ever used
+ *
+ * In bytes, from the lowest word that is not zero.  Another actor may have had the
+ * stack before and left more than that: see ROOST_STACK_MEASURED.  All that is below
+ * is read, so it takes as long as the stack is large.
+ *
+ * Return: bytes, or -EPERM outside of an actor.
+ */
+ssize_t roost_stack_used(void);
+
+/**
  * roost_join() - wait for an actor's end and give up its handle
  * @pid:	an actor that the caller holds a handle of
  * @deadline:	absolute, ROOST_FOREVER for none
@@ -43,6 +82,54 @@ int roost_spawn(roost_fn fn, void *arg, roost_pid *pid);
  * if @pid names nobody; -EDEADLK for the caller's own pid.
  */
 int roost_join(roost_pid pid, uint64_t deadline);
+
+/* How an actor has ended. */
+enum roost_end {
+	ROOST_END_RETURNED,	/* its function has, or it has called roost_exit() */
+	ROOST_END_STOPPED,	/* so, or it never ran: after it was asked to end */
+	ROOST_END_CRASHED,	/* by a fault */
+};
+
+/* What an actor has crashed of. */
+enum roost_crash {
+	ROOST_CRASH_NONE,
+	ROOST_CRASH_OVERFLOW,	/* SIGSEGV in the guard page below its stack */
+	ROOST_CRASH_SEGV,
+	ROOST_CRASH_BUS,
+	ROOST_CRASH_FPE,
+	ROOST_CRASH_ILL,
+};
+
+/**
+ * struct roost_outcome - an actor's end
+ * @pid:	the actor
+ * @how:	see above
+ * @reason:	if it has crashed; so for all that follow, which are 0 else
+ * @code:	si_code of sigaction(2)
+ * @address:	si_addr
+ * @pc:		the instruction
+ * @reserved:	zero
+ */
+struct roost_outcome {
+	roost_pid pid;
+	enum roost_end how;
+	enum roost_crash reason;
+	int code;
+	uintptr_t address;
+	uintptr_t pc;
+	uint64_t reserved[3];
+};
+
+/**
+ * roost_join_outcome() - roost_join(), and how it has ended
+ * @pid:	as there
+ * @deadline:	as there
+ * @outcome:	filled in if the result is 0
+ *
+ * Return: as there.
+ */
+int roost_join_outcome(roost_pid pid, uint64_t deadline,
+		       struct roost_outcome *outcome);
 
 /**
  * roost_detach() - give up a handle without waiting
@@ -79,6 +166,35 @@ roost_pid roost_self(void);
 
 /** roost_yield() - let every actor that is ready now run first */
 void roost_yield(void);
+
+/**
+ * roost_check() - a safepoint, for code that computes for long
+ *
+ * If others are ready and the calling actor has run for its time slice (the knobs
+ * timeslice and check_every), or the module says that they have waited for too long,
+ * they run first, as with roost_yield().  It costs a few instructions mostly.  Each
+ * call of this library that may wait or that looks at others is a safepoint as well.
+ *
+ * Return: 0; -ECANCELED if the calling actor was stopped; -EPERM.
+ */
+int roost_check(void);
+
+/**
+ * roost_preempt_disable() - from here on no safepoint gives way
+ *
+ * Until roost_preempt_enable() was called as often.  What waits, and roost_yield(),
+ * lets others run all the same.  With a module that takes workers away from who is
+ * stuck, other actors may run at the same time also on one worker.  Outside of an
+ * actor it does nothing.
+ */
+void roost_preempt_disable(void);
+
+/**
+ * roost_preempt_enable() - undo one roost_preempt_disable()
+ *
+ * A safepoint if it was the last.  One too many ends the process.
+ */
+void roost_preempt_enable(void);
 
 /** roost_exit() - end the calling actor now, as if its function returned */
 void roost_exit(void) __attribute__((noreturn));

@@ -3,7 +3,7 @@
  * roost/types.h - names shared by all of the library's headers.
  *
  * Error convention: a call returns 0 or a count, or a negative errno value.
- * errno itself is never used to report.
+ * errno is left as it is.
  *
  * Time convention: absolute CLOCK_MONOTONIC nanoseconds.  A deadline of
  * ROOST_FOREVER never comes; one that has passed already (0, say) makes the

@@ -58,6 +58,7 @@ static void spawn_storm(void *arg unused_arg)
 	CHECK_EQ(atomic_load(&ran), 1001);
 }
 
+/* S3-57, S3-61 */
 ROOST_TEST(s0_48_spawn_and_join_storm)
 {
 	run_actors(1, spawn_storm, NULL);
@@ -89,6 +90,7 @@ static void tight_table(void *arg unused_arg)
 	join(b);
 }
 
+/* S0-60 */
 ROOST_TEST(s0_49_the_slot_of_whom_was_joined_is_free)
 {
 	struct roost_config config = { .workers = 3, .max_actors = 5 };
@@ -121,6 +123,7 @@ static void detached_storm(void *arg unused_arg)
 	CHECK_EQ(atomic_load(&ran), 4UL * (unsigned long)n);
 }
 
+/* S0-33 */
 ROOST_TEST(s0_07_more_actors_than_slots_one_after_the_other)
 {
 	/*
@@ -180,7 +183,8 @@ ROOST_TEST(s0_13_a_full_table_says_so_and_names_the_knob)
 	CHECK(first && !strstr(first + 1, "max_actors"));
 }
 
-ACTOR_TEST(s0_18_a_stale_pid_does_nothing_to_the_new_tenant, 2)
+/* S2-31 */
+ACTOR_TEST(s0_18_a_stale_pid_does_nothing_to_the_new_tenant, usually(2))
 {
 	roost_pid old = spawn(counts, NULL);
 	roost_pid new;
@@ -198,7 +202,7 @@ ACTOR_TEST(s0_18_a_stale_pid_does_nothing_to_the_new_tenant, 2)
 	join(new);
 }
 
-ACTOR_TEST(s0_12_forged_pids_name_nobody, 1)
+ACTOR_TEST(s0_12_forged_pids_name_nobody, usually(1))
 {
 	static const roost_pid forged[] = {
 		ROOST_PID_NONE, 1ULL << 31, 16384, 16383, 0xffffffff,
@@ -214,12 +218,13 @@ ACTOR_TEST(s0_12_forged_pids_name_nobody, 1)
 	}
 }
 
-ACTOR_TEST(join_self_is_a_deadlock, 1)
+ACTOR_TEST(join_self_is_a_deadlock, usually(1))
 {
 	CHECK_EQ(roost_join(roost_self(), ROOST_FOREVER), -EDEADLK);
 }
 
-ACTOR_TEST(join_before_and_after_the_end, 2)
+/* S0-47 */
+ACTOR_TEST(join_before_and_after_the_end, usually(2))
 {
 	roost_pid early = spawn(counts, NULL), late = spawn(counts, NULL);
 	roost_pid detached = spawn(counts, NULL);
@@ -233,7 +238,8 @@ ACTOR_TEST(join_before_and_after_the_end, 2)
 	CHECK_EQ(roost_join(detached, ROOST_FOREVER), -ESRCH);
 }
 
-ACTOR_TEST(join_with_a_deadline_keeps_the_handle, 2)
+/* S2-30 */
+ACTOR_TEST(join_with_a_deadline_keeps_the_handle, usually(2))
 {
 	roost_pid pid = spawn(parks_for_ever, NULL);
 
@@ -264,7 +270,7 @@ static void ends_soon(void *arg unused_arg)
 	roost_sleep(ROOST_USEC(100));
 }
 
-ACTOR_TEST(s0_49_a_hundred_joiners, 3)
+ACTOR_TEST(s0_49_a_hundred_joiners, usually(3))
 {
 	enum { N = 100 };
 	unsigned long k, n = rounds(100);
@@ -324,7 +330,8 @@ static void is_stopped_then(void *arg unused_arg)
 	atomic_fetch_add(&ran, 1);
 }
 
-ACTOR_TEST(s0_63_stop_ends_every_wait, 2)
+/* S3-27 */
+ACTOR_TEST(s0_63_stop_ends_every_wait, usually(2))
 {
 	static void (*const bodies[])(void *) = {
 		sleeps_for_ever, sleeps_long, parks_for_ever,
@@ -378,7 +385,7 @@ static void stops_itself(void *arg unused_arg)
 	CHECK_EQ(roost_sleep(ROOST_SEC(50)), -ECANCELED);
 }
 
-ACTOR_TEST(an_actor_may_stop_itself, 1)
+ACTOR_TEST(an_actor_may_stop_itself, usually(1))
 {
 	roost_pid pid = spawn(stops_itself, NULL);
 
@@ -402,7 +409,7 @@ static void exits(void *arg unused_arg)
 	exits_deep(20);
 }
 
-ACTOR_TEST(exit_ends_the_actor_from_any_depth, 1)
+ACTOR_TEST(exit_ends_the_actor_from_any_depth, usually(1))
 {
 	atomic_store(&ran, 0);
 	join(spawn(exits, NULL));
@@ -431,7 +438,8 @@ static void lifecycle_storm(void *arg)
 	}
 }
 
-ACTOR_TEST(s0_48_lifecycle_storm, 3)
+/* S0-28, S0-77 */
+ACTOR_TEST(s0_48_lifecycle_storm, usually(3))
 {
 	uintptr_t seed = (uintptr_t)tap_seed(5), i;
 	roost_pid pid[8];

@@ -233,6 +233,7 @@ static unsigned int woken(struct runtime *rt, unsigned int near, int last)
 	return WORKERS;
 }
 
+/* S1-03 */
 ACTOR_TEST(who_went_idle_nearby_comes_first, WORKERS)
 {
 	struct runtime *rt = runtime_self();

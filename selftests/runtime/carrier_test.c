@@ -25,7 +25,7 @@
  * @enough:	@late is to end
  */
 struct page {
-	_Atomic uint32_t words[4];
+	_Atomic uint32_t words[5];
 	struct carrier late;
 	unsigned long went_inside;
 	_Atomic unsigned long tries;
@@ -41,7 +41,7 @@ static void carrier_of(struct carrier *c, struct page *p, uint32_t lease)
 	CHECK(carrier_share(c, p->words, roost_outside(lease),
 			    roost_inside(lease)));
 	CHECK(carrier_is_inside(c));
-	library_leave_on(c);
+	carrier_go_outside(c);
 	CHECK(!carrier_is_inside(c));
 }
 
@@ -72,7 +72,7 @@ static unsigned long go_in_and_out(struct carrier *c, unsigned long n)
 		if (!carrier_go_inside(c) || !says(c, c->inside))
 			wrong++;
 		/* Also if it is not, so that it goes on. */
-		library_leave_on(c);
+		carrier_go_outside(c);
 		if (!says(c, c->outside))
 			wrong++;
 	}
@@ -112,16 +112,16 @@ ROOST_TEST(which_word_it_is)
 	carrier_unshare(c);
 	CHECK(carrier_is_inside(c));
 	CHECK(!carrier_go_inside(c));
-	library_leave_on(c);
+	carrier_go_outside(c);
 	CHECK(!carrier_is_inside(c));
 	CHECK(carrier_go_inside(c));
-	library_leave_on(c);
+	carrier_go_outside(c);
 
 	atomic_store(&p.words[0], roost_outside(LATE));
 	CHECK(carrier_share(c, p.words, roost_outside(LATE), roost_inside(LATE)));
 	CHECK_EQ(atomic_load(&p.words[0]), roost_inside(LATE));
 	CHECK(!carrier_go_inside(c));
-	library_leave_on(c);
+	carrier_go_outside(c);
 	CHECK_EQ(atomic_load(&p.words[0]), roost_outside(LATE));
 
 	/* Displaced: nothing of its own may let it in. */

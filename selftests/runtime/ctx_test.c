@@ -4,8 +4,12 @@
  * that a stack has an end for who walks it.
  */
 #include <execinfo.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "arch/arch.h"
+#include ARCH_HEADER(regs.h)
 #include "ctx.h"
 
 #include "run.h"
@@ -25,55 +29,6 @@ static noinline pid_t gettid_here(void)
 {
 	return (pid_t)syscall(SYS_gettid);
 }
-
-
-/*
- * unsigned int fill_switch_compare(struct ctx *from, struct ctx *to, u64 mark):
- * fills the callee-saved registers with values made from @mark, switches, and
- * returns how many are different afterwards.
- */
-unsigned int fill_switch_compare(struct ctx *from, struct ctx *to,
-				 uint64_t mark);
-
-__asm__(".text\n"
-	".type fill_switch_compare, @function\n"
-	"fill_switch_compare:\n"
-	"	pushq %rbp\n"
-	"	pushq %rbx\n"
-	"	pushq %r12\n"
-	"	pushq %r13\n"
-	"	pushq %r14\n"
-	"	pushq %r15\n"
-	"	pushq %rdx\n"
-	"	leaq 1(%rdx), %rbx\n"
-	"	leaq 2(%rdx), %r12\n"
-	"	leaq 3(%rdx), %r13\n"
-	"	leaq 4(%rdx), %r14\n"
-	"	leaq 5(%rdx), %r15\n"
-	"	leaq 6(%rdx), %rbp\n"
-	"	call ctx_switch\n"
-	"	popq %rdx\n"
-	"	xorl %eax, %eax\n"
-	"	subq %rdx, %rbx\n	cmpq $1, %rbx\n	setne %cl\n"
-	"	movzbl %cl, %ecx\n	addl %ecx, %eax\n"
-	"	subq %rdx, %r12\n	cmpq $2, %r12\n	setne %cl\n"
-	"	movzbl %cl, %ecx\n	addl %ecx, %eax\n"
-	"	subq %rdx, %r13\n	cmpq $3, %r13\n	setne %cl\n"
-	"	movzbl %cl, %ecx\n	addl %ecx, %eax\n"
-	"	subq %rdx, %r14\n	cmpq $4, %r14\n	setne %cl\n"
-	"	movzbl %cl, %ecx\n	addl %ecx, %eax\n"
-	"	subq %rdx, %r15\n	cmpq $5, %r15\n	setne %cl\n"
-	"	movzbl %cl, %ecx\n	addl %ecx, %eax\n"
-	"	subq %rdx, %rbp\n	cmpq $6, %rbp\n	setne %cl\n"
-	"	movzbl %cl, %ecx\n	addl %ecx, %eax\n"
-	"	popq %r15\n"
-	"	popq %r14\n"
-	"	popq %r13\n"
-	"	popq %r12\n"
-	"	popq %rbx\n"
-	"	popq %rbp\n"
-	"	ret\n"
-	".size fill_switch_compare, . - fill_switch_compare\n");
 
 static struct ctx main_ctx, side_ctx;
 static char side_stack[262144] __attribute__((aligned(16)));
@@ -105,32 +60,11 @@ ROOST_TEST(callee_saved_registers_survive_a_switch)
 	ctx_destroy(&side_ctx);
 }
 
-/* Floating point modes: x87 and SSE (C47). */
-
-#define FLUSH_TO_ZERO	0x8000U
-#define ROUND_DOWN	0x2000U
-#define MXCSR_DEFAULT	0x1f80U
-#define X87_DEFAULT	0x037fU
-
-static unsigned int mxcsr(void)
+static void ends_at_once(void *arg unused_arg)
 {
-	return __builtin_ia32_stmxcsr() & 0xffc0U;
 }
 
-static unsigned int x87(void)
-{
-	uint16_t word;
-
-	__asm__ volatile("fnstcw %0" : "=m"(word));
-	return word;
-}
-
-static void set_x87(unsigned int value)
-{
-	uint16_t word = (uint16_t)value;
-
-	__asm__ volatile("fldcw %0" : : "m"(word));
-}
+/* Floating point modes (C47). */
 
 static noinline double third(void)
 {
@@ -141,34 +75,30 @@ static noinline double third(void)
 
 static void has_default_modes(void *arg)
 {
-	CHECK_EQ(mxcsr(), MXCSR_DEFAULT);
-	CHECK_EQ(x87(), X87_DEFAULT);
+	CHECK_EQ(fp_modes(), FP_MODES_DEFAULT);
 	CHECK(third() == *(double *)arg);
 	roost_yield();
-	CHECK_EQ(mxcsr(), MXCSR_DEFAULT);
-	CHECK_EQ(x87(), X87_DEFAULT);
+	CHECK_EQ(fp_modes(), FP_MODES_DEFAULT);
 	CHECK(third() == *(double *)arg);
 }
 
 static void has_own_modes(void *arg)
 {
-	double down, usual = *(double *)arg;
+	double up, usual = *(double *)arg;
 	roost_pid child;
 	int i;
 
-	__builtin_ia32_ldmxcsr(MXCSR_DEFAULT | FLUSH_TO_ZERO | ROUND_DOWN);
-	set_x87(X87_DEFAULT & ~0x0300U);
-	down = third();
+	fp_modes_set(FP_MODES_OTHER);
+	up = third();
+	CHECK(up != usual);
 	for (i = 0; i < 100; i++) {
 		child = spawn(has_default_modes, &usual);
 		roost_yield();
-		CHECK_EQ(mxcsr(), MXCSR_DEFAULT | FLUSH_TO_ZERO | ROUND_DOWN);
-		CHECK_EQ(x87(), X87_DEFAULT & ~0x0300U);
-		CHECK(third() == down);
+		CHECK_EQ(fp_modes(), FP_MODES_OTHER);
+		CHECK(third() == up);
 		join(child);
 		roost_sleep(ROOST_USEC(10));
-		CHECK_EQ(mxcsr(), MXCSR_DEFAULT | FLUSH_TO_ZERO | ROUND_DOWN);
-		CHECK_EQ(x87(), X87_DEFAULT & ~0x0300U);
+		CHECK_EQ(fp_modes(), FP_MODES_OTHER);
 	}
 }
 
@@ -180,12 +110,15 @@ static void floating_point_modes(void *arg unused_arg)
 
 	join(a);
 	join(b);
-	CHECK_EQ(mxcsr(), MXCSR_DEFAULT);
-	CHECK_EQ(x87(), X87_DEFAULT);
+	CHECK_EQ(fp_modes(), FP_MODES_DEFAULT);
 }
+
+#define NO_MODES	"valgrind does not have these floating point modes"
 
 ROOST_TEST(c47_each_actor_has_its_own_floating_point_modes)
 {
+	if (valgrind_here())
+		SKIP(NO_MODES);
 	run_actors(1, floating_point_modes, NULL);
 	run_actors(3, floating_point_modes, NULL);
 }
@@ -195,10 +128,12 @@ ROOST_TEST(c47_a_threads_own_modes_do_not_leak_in_or_out)
 {
 	double usual = third();
 
-	__builtin_ia32_ldmxcsr(MXCSR_DEFAULT | FLUSH_TO_ZERO | ROUND_DOWN);
+	if (valgrind_here())
+		SKIP(NO_MODES);
+	fp_modes_set(FP_MODES_OTHER);
 	run_actors(1, has_default_modes, &usual);
-	CHECK_EQ(mxcsr(), MXCSR_DEFAULT | FLUSH_TO_ZERO | ROUND_DOWN);
-	__builtin_ia32_ldmxcsr(MXCSR_DEFAULT);
+	CHECK_EQ(fp_modes(), FP_MODES_OTHER);
+	fp_modes_set(FP_MODES_DEFAULT);
 }
 
 /* errno belongs to the actor, whatever thread it runs on. */
@@ -218,7 +153,7 @@ static void keeps_errno(void *arg)
 	}
 }
 
-ACTOR_TEST(errno_is_the_actors_own, 3)
+ACTOR_TEST(errno_is_the_actors_own, usually(3))
 {
 	enum { N = 20 };
 	roost_pid pid[N];
@@ -228,6 +163,79 @@ ACTOR_TEST(errno_is_the_actors_own, 3)
 		pid[i] = spawn(keeps_errno, (void *)(i + 1));
 	for (i = 0; i < N; i++)
 		join(pid[i]);
+}
+
+/* What library calls come to inside of them is told by what they return. */
+static bool leaves_errno(const char *call)
+{
+	bool kept = errno_here() == 4711;
+
+	CHECK_MSG(kept, "%s has left errno %d", call, errno_here());
+	set_errno_here(4711);
+	return kept;
+}
+
+#define LEAVES_ERRNO(call) do {						\
+	(void)(call);							\
+	leaves_errno(#call);						\
+} while (0)
+
+static void calls_for_life(void)
+{
+	struct roost_outcome outcome;
+	struct roost_stats stats;
+	roost_pid pid;
+
+	LEAVES_ERRNO(roost_spawn(ends_at_once, NULL, &pid));
+	LEAVES_ERRNO(roost_join_outcome(pid, ROOST_FOREVER, &outcome));
+	LEAVES_ERRNO(roost_spawn(ends_at_once, NULL, &pid));
+	LEAVES_ERRNO(roost_stop(pid));
+	LEAVES_ERRNO(roost_join(pid, roost_after(0)));
+	LEAVES_ERRNO(roost_detach(pid));
+	LEAVES_ERRNO(roost_unpark(pid));
+	LEAVES_ERRNO(roost_stats(&stats));
+	LEAVES_ERRNO(roost_stack_used());
+	LEAVES_ERRNO(roost_self());
+	LEAVES_ERRNO(roost_check());
+	LEAVES_ERRNO((roost_yield(), 0));
+	LEAVES_ERRNO(roost_sleep(ROOST_USEC(10)));
+	LEAVES_ERRNO(roost_park(roost_after(ROOST_USEC(10))));
+}
+
+/* Each comes to an error that errno would be set for. */
+static void calls_for_files(int empty[2])
+{
+	char c = 0;
+	int fd;
+
+	LEAVES_ERRNO(fd = roost_socket(-1, SOCK_STREAM, 0));
+	LEAVES_ERRNO(fd = roost_socket(AF_UNIX, SOCK_STREAM, 0));
+	LEAVES_ERRNO(roost_accept(fd, NULL, NULL, ROOST_FOREVER));
+	LEAVES_ERRNO(roost_recv(fd, &c, 1, 0, roost_after(ROOST_USEC(10))));
+	LEAVES_ERRNO(roost_close(fd));
+	LEAVES_ERRNO(roost_close(-1));
+	LEAVES_ERRNO(roost_close(fd));
+	LEAVES_ERRNO(roost_fd_wait(fd, POLLIN, roost_after(ROOST_USEC(10))));
+	LEAVES_ERRNO(roost_read(-1, &c, 1, ROOST_FOREVER));
+	LEAVES_ERRNO(roost_write(-1, &c, 1, ROOST_FOREVER));
+	LEAVES_ERRNO(roost_read(empty[0], &c, 1, roost_after(ROOST_USEC(10))));
+	LEAVES_ERRNO(roost_fd_adopt(empty[0]));
+	LEAVES_ERRNO(roost_read(empty[0], &c, 1, roost_after(ROOST_USEC(10))));
+	LEAVES_ERRNO(roost_write(empty[0], &c, 1, roost_after(ROOST_USEC(10))));
+}
+
+ACTOR_TEST(calls_leave_errno_as_it_is, usually(2))
+{
+	int empty[2], i;
+
+	for (i = 0; i < 20; i++) {
+		REQUIRE_EQ(pipe(empty), 0);
+		set_errno_here(4711);
+		calls_for_life();
+		calls_for_files(empty);
+		roost_close(empty[0]);
+		close(empty[1]);
+	}
 }
 
 /* Actors do move between threads; else the test above says little. */
@@ -245,7 +253,8 @@ static void notes_threads(void *arg)
 	}
 }
 
-ACTOR_TEST(actors_move_between_threads, 3)
+/* S0-26 */
+ACTOR_TEST(actors_move_between_threads, several(3))
 {
 	enum { N = 6 };
 	_Atomic bool moved = false;
@@ -271,7 +280,7 @@ static noinline int depth_from(int levels)
 	return n;
 }
 
-ACTOR_TEST(a_backtrace_ends_at_the_actors_first_frame, 1)
+ACTOR_TEST(a_backtrace_ends_at_the_actors_first_frame, usually(1))
 {
 	int a = depth_from(0), b = depth_from(10);
 

@@ -37,9 +37,12 @@ static bool on_kernel_backend(void)
 	return !strcmp(stats.backend, "kernel");
 }
 
+/* Nobody waits for a deadline, on a machine that may stand still for a while. */
+#define PROMPTLY	ROOST_SEC(10)
+
 /* Ends of files: C16 */
 
-ACTOR_TEST(reader_sees_hangup_of_a_pipe, 2)	/* C16 (b) */
+ACTOR_TEST(reader_sees_hangup_of_a_pipe, usually(2))	/* C16 (b), S3-76 */
 {
 	struct waiter w;
 	uint64_t closed;
@@ -53,12 +56,12 @@ ACTOR_TEST(reader_sees_hangup_of_a_pipe, 2)	/* C16 (b) */
 	closed = roost_now();
 	close(p[1]);
 	CHECK(waiter_join(&w) & POLLHUP);
-	CHECK(w.ended - closed < ROOST_MSEC(50));
+	CHECK(w.ended - closed < PROMPTLY);
 	CHECK_EQ(roost_read(p[0], &c, 1, soon()), 0);
 	close(p[0]);
 }
 
-ACTOR_TEST(writer_sees_error_of_a_pipe, 2)	/* C16 (a) */
+ACTOR_TEST(writer_sees_error_of_a_pipe, usually(2))	/* C16 (a), S3-76 */
 {
 	struct waiter w;
 	uint64_t closed;
@@ -72,12 +75,12 @@ ACTOR_TEST(writer_sees_error_of_a_pipe, 2)	/* C16 (a) */
 	closed = roost_now();
 	close(p[0]);
 	CHECK(waiter_join(&w) & POLLERR);
-	CHECK(w.ended - closed < ROOST_MSEC(50));
+	CHECK(w.ended - closed < PROMPTLY);
 	CHECK_EQ(roost_write(p[1], "x", 1, soon()), -EPIPE);
 	close(p[1]);
 }
 
-ACTOR_TEST(hangup_wakes_both_directions, 2)	/* S3-40 */
+ACTOR_TEST(hangup_wakes_both_directions, usually(2))	/* S3-40 */
 {
 	struct waiter in, out;
 	int s[2];
@@ -94,7 +97,7 @@ ACTOR_TEST(hangup_wakes_both_directions, 2)	/* S3-40 */
 	close(s[0]);
 }
 
-ACTOR_TEST(writer_sees_reset, 2)	/* C16 (c) */
+ACTOR_TEST(writer_sees_reset, usually(2))	/* C16 (c), S3-40 */
 {
 	struct waiter w;
 	uint64_t closed;
@@ -109,13 +112,13 @@ ACTOR_TEST(writer_sees_reset, 2)	/* C16 (c) */
 	closed = roost_now();
 	close_with_reset(s[1]);
 	CHECK(waiter_join(&w) & (POLLERR | POLLHUP));
-	CHECK(w.ended - closed < ROOST_MSEC(50));
+	CHECK(w.ended - closed < PROMPTLY);
 	n = roost_write(s[0], "x", 1, soon());
 	CHECK(n == -ECONNRESET || n == -EPIPE);
 	close(s[0]);
 }
 
-ACTOR_TEST(reader_sees_half_close, 2)	/* C16 (d) */
+ACTOR_TEST(reader_sees_half_close, usually(2))	/* C16 (d), S3-40 */
 {
 	struct waiter in, rdhup;
 	uint64_t closed;
@@ -131,19 +134,22 @@ ACTOR_TEST(reader_sees_half_close, 2)	/* C16 (d) */
 	shutdown(s[1], SHUT_WR);
 	CHECK(waiter_join(&in) & POLLIN);
 	CHECK(waiter_join(&rdhup) & POLLRDHUP);
-	CHECK(in.ended - closed < ROOST_MSEC(50));
+	CHECK(in.ended - closed < PROMPTLY);
 	CHECK_EQ(roost_read(s[0], &c, 1, soon()), 0);
 	close(s[0]);
 	close(s[1]);
 }
 
-ACTOR_TEST(process_end_is_readable, 2)	/* C16 (e) */
+ACTOR_TEST(process_end_is_readable, usually(2))	/* C16 (e) */
 {
 	struct waiter w;
 	siginfo_t info;
 	int fd;
-	pid_t pid = fork();
+	pid_t pid;
 
+	if (valgrind_here())
+		SKIP("valgrind does not know pidfd_open");
+	pid = fork();
 	if (pid == 0) {
 		usleep(100000);
 		_exit(7);
@@ -158,7 +164,7 @@ ACTOR_TEST(process_end_is_readable, 2)	/* C16 (e) */
 	close(fd);
 }
 
-ACTOR_TEST(urgent_data_is_readable, 2)	/* S3-40 */
+ACTOR_TEST(urgent_data_is_readable, usually(2))	/* S3-40 */
 {
 	struct waiter in, pri;
 	char c = 0;
@@ -179,7 +185,7 @@ ACTOR_TEST(urgent_data_is_readable, 2)	/* S3-40 */
 
 /* Several waiters */
 
-static void two_readers_and_a_writer(bool managed)	/* C15 */
+static void two_readers_and_a_writer(bool managed)
 {
 	struct roost_stats armed, later;
 	struct waiter r1, r2, w;
@@ -200,7 +206,7 @@ static void two_readers_and_a_writer(bool managed)	/* C15 */
 	CHECK(!atomic_load(&r1.done));
 	CHECK(!atomic_load(&r2.done));
 	CHECK(!atomic_load(&w.done));
-	CHECK_MSG(cpu_ns() - before < ROOST_MSEC(10), "%llu ns of CPU time",
+	CHECK_MSG(cpu_ns() - before < ROOST_MSEC(10) * slow(), "%llu ns of CPU time",
 		  (unsigned long long)(cpu_ns() - before));
 
 	CHECK_EQ(roost_stats(&armed), 0);
@@ -220,17 +226,19 @@ static void two_readers_and_a_writer(bool managed)	/* C15 */
 	close(s[1]);
 }
 
-ACTOR_TEST(two_readers_and_a_writer, 2)
+/* C15, S3-36 */
+ACTOR_TEST(two_readers_and_a_writer, usually(2))
 {
 	two_readers_and_a_writer(false);
 }
 
-ACTOR_TEST(two_readers_and_a_writer_managed, 2)
+/* C15, S3-36 */
+ACTOR_TEST(two_readers_and_a_writer_managed, usually(2))
 {
 	two_readers_and_a_writer(true);
 }
 
-ACTOR_TEST(hundred_readers_of_one_pipe, 4)	/* S3-38 */
+ACTOR_TEST(hundred_readers_of_one_pipe, usually(4))	/* S3-38 */
 {
 	static struct waiter w[100];
 	int p[2], i;
@@ -250,7 +258,7 @@ ACTOR_TEST(hundred_readers_of_one_pipe, 4)	/* S3-38 */
 }
 
 /* A file whose event is taken by another is not ready any more: wait on. */
-ACTOR_TEST(managed_wait_is_not_fooled_by_an_old_event, 2)	/* S3-30 */
+ACTOR_TEST(managed_wait_is_not_fooled_by_an_old_event, usually(2))	/* S3-30 */
 {
 	struct waiter w;
 	char c;
@@ -303,22 +311,25 @@ static void close_while_waited_on(bool managed)
 	closed = roost_now();
 	CHECK_EQ(roost_close(p[0]), 0);
 	CHECK_EQ(waiter_join(&w), -ECANCELED);
-	CHECK(w.ended - closed < ROOST_MSEC(10));
+	CHECK(w.ended - closed < PROMPTLY);
 	wait_again(p[0]);
 	roost_close(p[1]);
 }
 
-ACTOR_TEST(close_while_waited_on, 2)
+/* C12 */
+ACTOR_TEST(close_while_waited_on, usually(2))
 {
 	close_while_waited_on(false);
 }
 
-ACTOR_TEST(close_while_waited_on_managed, 2)
+/* C12 */
+ACTOR_TEST(close_while_waited_on_managed, usually(2))
 {
 	close_while_waited_on(true);
 }
 
-ACTOR_TEST(plain_close_while_waited_on, 2)
+/* C12 */
+ACTOR_TEST(plain_close_while_waited_on, usually(2))
 {
 	struct waiter w;
 	int p[2];
@@ -347,7 +358,8 @@ ACTOR_TEST(plain_close_while_waited_on, 2)
 	close(p[1]);
 }
 
-ACTOR_TEST(plain_close_and_reuse_while_waited_on, 2)
+/* C12, S3-41 */
+ACTOR_TEST(plain_close_and_reuse_while_waited_on, usually(2))
 {
 	struct waiter w;
 	int p[2];
@@ -398,7 +410,7 @@ static void reuse_while_old_file_lives(bool managed)
 	CHECK_EQ(roost_sleep(ROOST_MSEC(100)), 0);
 	CHECK(!atomic_load(&w.done));
 	/* Readable all the time, and nobody spins on it. */
-	CHECK(cpu_ns() - cpu < ROOST_MSEC(60));
+	CHECK(cpu_ns() - cpu < ROOST_MSEC(60) * slow());
 	CHECK_EQ(roost_stats(&after), 0);
 	CHECK_EQ(after.fd_events, before.fd_events);
 
@@ -411,18 +423,23 @@ static void reuse_while_old_file_lives(bool managed)
 	roost_close(old[1]);
 }
 
-ACTOR_TEST(reuse_while_old_file_lives, 2)
+/* C12, S3-41 */
+ACTOR_TEST(reuse_while_old_file_lives, usually(2))
 {
 	reuse_while_old_file_lives(false);
 }
 
-ACTOR_TEST(reuse_while_old_file_lives_managed, 2)
+/* C12, S3-41 */
+ACTOR_TEST(reuse_while_old_file_lives_managed, usually(2))
 {
 	reuse_while_old_file_lives(true);
 }
 
-/* As above, closed while somebody waits: the old registration stays for good. */
-ACTOR_TEST(reuse_while_waited_on_and_old_file_lives, 2)
+/*
+ * C12, S3-41: As above, closed while somebody waits: the old registration stays
+ * for good.
+ */
+ACTOR_TEST(reuse_while_waited_on_and_old_file_lives, usually(2))
 {
 	struct waiter first, second;
 	int old[2], new[2], copy;
@@ -453,7 +470,7 @@ ACTOR_TEST(reuse_while_waited_on_and_old_file_lives, 2)
  * A number gets its first file back, of which epoll still knows under that
  * number, after the backend has forgotten it (S3-41).
  */
-ACTOR_TEST(old_file_comes_back, 2)
+ACTOR_TEST(old_file_comes_back, usually(2))
 {
 	struct waiter w;
 	int old[2], new[2], copy;
@@ -483,7 +500,8 @@ ACTOR_TEST(old_file_comes_back, 2)
 
 /* Kinds of files: C17 */
 
-ACTOR_TEST(files_that_cannot_be_polled, 2)
+/* C17, S3-42 */
+ACTOR_TEST(files_that_cannot_be_polled, usually(2))
 {
 	char name[] = "/tmp/roost-fd-test-XXXXXX";
 	struct {
@@ -522,7 +540,7 @@ ACTOR_TEST(files_that_cannot_be_polled, 2)
 		close(files[i].fd);
 }
 
-ACTOR_TEST(bad_arguments, 1)
+ACTOR_TEST(bad_arguments, usually(1))
 {
 	int p[2];
 
@@ -568,7 +586,8 @@ ROOST_TEST(number_beyond_max_fds)	/* S3-43 */
 	run_with(&config, beyond_max_fds, NULL);
 }
 
-ACTOR_TEST(eventfd_wakes, 2)
+/* S1-08 */
+ACTOR_TEST(eventfd_wakes, usually(2))
 {
 	int fd = eventfd(0, 0);
 	struct waiter w;
@@ -582,7 +601,7 @@ ACTOR_TEST(eventfd_wakes, 2)
 	close(fd);
 }
 
-ACTOR_TEST(timerfd_wakes, 2)
+ACTOR_TEST(timerfd_wakes, usually(2))
 {
 	struct itimerspec in50ms = { .it_value.tv_nsec = 50000000 };
 	int fd = timerfd_create(CLOCK_MONOTONIC, 0);
@@ -593,7 +612,7 @@ ACTOR_TEST(timerfd_wakes, 2)
 	CHECK_EQ(roost_fd_wait(fd, POLLIN, soon()), POLLIN);
 	end = roost_now();
 	CHECK(end - start >= ROOST_MSEC(50));
-	CHECK(end - start < ROOST_MSEC(100));
+	CHECK(end - start < PROMPTLY);
 	close(fd);
 }
 
@@ -650,7 +669,7 @@ ROOST_TEST(signalfd_wakes)
 	sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
-ACTOR_TEST(terminal_wakes, 2)
+ACTOR_TEST(terminal_wakes, usually(2))
 {
 	struct waiter w;
 	int master, slave;
@@ -672,7 +691,7 @@ ACTOR_TEST(terminal_wakes, 2)
 }
 
 /* The module refuses to watch epoll files; the answer is the same each time. */
-ACTOR_TEST(epoll_descriptor, 2)
+ACTOR_TEST(epoll_descriptor, usually(2))
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 	int set = epoll_create1(0), fd = eventfd(0, 0);
@@ -699,7 +718,8 @@ ACTOR_TEST(epoll_descriptor, 2)
 
 /* Time */
 
-ACTOR_TEST(timeouts_are_never_early, 2)
+/* S3-76 */
+ACTOR_TEST(timeouts_are_never_early, usually(2))
 {
 	uint64_t late_max = 0, deadline, now;
 	unsigned int seed = 12345;
@@ -722,7 +742,7 @@ ACTOR_TEST(timeouts_are_never_early, 2)
 	close(p[1]);
 }
 
-ACTOR_TEST(zero_timeout_never_registers, 2)	/* S3-31, S3-35 */
+ACTOR_TEST(zero_timeout_never_registers, usually(2))	/* S3-31, S3-35 */
 {
 	struct roost_stats before, after;
 	int p[2], i;
@@ -742,7 +762,7 @@ ACTOR_TEST(zero_timeout_never_registers, 2)	/* S3-31, S3-35 */
 	close(p[1]);
 }
 
-ACTOR_TEST(distant_deadlines_do_not_wrap, 2)	/* S3-77 */
+ACTOR_TEST(distant_deadlines_do_not_wrap, usually(2))	/* S3-77 */
 {
 	const uint64_t deadlines[] = {
 		ROOST_FOREVER, ROOST_FOREVER - 1, 1ULL << 63, (1ULL << 63) - 1,
@@ -795,7 +815,8 @@ static void race_writer(void *arg)
 	}
 }
 
-ACTOR_TEST(event_and_timeout_at_the_same_instant, 2)
+/* S0-72, S3-24, S3-25 */
+ACTOR_TEST(event_and_timeout_at_the_same_instant, usually(2))
 {
 	struct race race = { .fd = eventfd(0, EFD_NONBLOCK) };
 	unsigned int round, timeouts = 0, seed = 1;
@@ -827,8 +848,8 @@ ACTOR_TEST(event_and_timeout_at_the_same_instant, 2)
 	close(race.fd);
 }
 
-/* Event, close and stop against each other: whatever wins, it ends. */
-ACTOR_TEST(event_close_and_stop_at_once, 4)
+/* S3-24, S3-29: Event, close and stop against each other: whatever wins, it ends. */
+ACTOR_TEST(event_close_and_stop_at_once, usually(4))
 {
 	struct waiter w[4];
 	int p[2], i, j;
@@ -856,7 +877,7 @@ ACTOR_TEST(event_close_and_stop_at_once, 4)
 	}
 }
 
-ACTOR_TEST(stop_ends_a_wait, 2)
+ACTOR_TEST(stop_ends_a_wait, usually(2))
 {
 	struct waiter w;
 	int p[2];
@@ -890,7 +911,8 @@ static void call_when_stopped(void *arg unused_arg)
 	CHECK_EQ(roost_close(p[1]), 0);
 }
 
-ACTOR_TEST(stop_is_sticky, 2)
+/* S3-28 */
+ACTOR_TEST(stop_is_sticky, usually(2))
 {
 	roost_pid pid;
 
@@ -905,7 +927,7 @@ static struct fd *state_of(int number)
 	return fd_find(runtime_self()->fds, (unsigned int)number);
 }
 
-ACTOR_TEST(stale_events_and_hints_make_nobody_ready, 2)	/* S3-39, S3-30 */
+ACTOR_TEST(stale_events_and_hints_make_nobody_ready, usually(2))	/* S3-39, S3-30 */
 {
 	struct runtime *rt = runtime_self();
 	struct roost_stats before, after;
@@ -942,7 +964,7 @@ ACTOR_TEST(stale_events_and_hints_make_nobody_ready, 2)	/* S3-39, S3-30 */
 	close(p[1]);
 }
 
-ACTOR_TEST(error_of_the_backend_reaches_the_waiters, 2)
+ACTOR_TEST(error_of_the_backend_reaches_the_waiters, usually(2))
 {
 	struct waiter w[20];
 	int p[2], i;
@@ -962,17 +984,18 @@ ACTOR_TEST(error_of_the_backend_reaches_the_waiters, 2)
 }
 
 /* S3-37: nobody waits, nothing is watched. */
-ACTOR_TEST(unmanaged_files_are_let_go, 2)
+ACTOR_TEST(unmanaged_files_are_let_go, usually(2))
 {
 	struct waiter w[2];
 	int p[2];
 
 	REQUIRE_EQ(pipe(p), 0);
 	waiter_start(&w[0], p[0], POLLIN, roost_after(SETTLE_NS));
-	waiter_start(&w[1], p[0], POLLIN, roost_after(3 * SETTLE_NS));
+	waiter_start(&w[1], p[0], POLLIN, ROOST_FOREVER);
 	CHECK_EQ(waiter_join(&w[0]), 0);
 	CHECK(state_of(p[0])->armed);
-	CHECK_EQ(waiter_join(&w[1]), 0);
+	CHECK_EQ(roost_stop(w[1].pid), 0);
+	CHECK_EQ(waiter_join(&w[1]), -ECANCELED);
 	CHECK(!state_of(p[0])->armed);
 	CHECK_EQ(write(p[1], "x", 1), 1);
 	close(p[0]);
@@ -1025,6 +1048,7 @@ static void touch_chunks(void *arg unused_arg)
 		touch_all_at_once(number);
 }
 
+/* S3-44 */
 ROOST_TEST(chunks_touched_by_all_at_once)
 {
 	struct roost_config config = {
@@ -1032,4 +1056,120 @@ ROOST_TEST(chunks_touched_by_all_at_once)
 	};
 
 	run_with(&config, touch_chunks, NULL);
+}
+
+/* Beginnings and ends of runs */
+
+static bool closes_at_exec(int fd)
+{
+	return fcntl(fd, F_GETFD) & FD_CLOEXEC;
+}
+
+/* What is open now and was not before the run. */
+static void opened_by_the_run(void *arg)
+{
+	const bool *before = arg;
+	int p[2], s, fd, n = 0;
+
+	for (fd = 0; fd < 1024; fd++) {
+		if (before[fd] || fcntl(fd, F_GETFD) < 0)
+			continue;
+		n++;
+		CHECK_MSG(closes_at_exec(fd), "descriptor %d stays open", fd);
+	}
+	CHECK(n > 0);
+
+	CHECK_EQ(roost_pipe(p), 0);
+	s = roost_socket(AF_INET, SOCK_STREAM, 0);
+	CHECK(s >= 0 && closes_at_exec(s));
+	CHECK(closes_at_exec(p[0]) && closes_at_exec(p[1]));
+	roost_close(p[0]);
+	roost_close(p[1]);
+	roost_close(s);
+}
+
+/* S3-48: of what the library opens, nothing is passed on by exec. */
+ROOST_TEST(descriptors_are_closed_by_exec)
+{
+	static bool before[1024];
+	int fd;
+
+	for (fd = 0; fd < 1024; fd++)
+		before[fd] = fcntl(fd, F_GETFD) >= 0;
+	run_actors(3, opened_by_the_run, before);
+}
+
+#define SPEAKERS	8
+
+struct speakers {
+	int fd[SPEAKERS][2];
+	_Atomic unsigned long said;
+	_Atomic bool quit;
+};
+
+static void *speaks_on(void *arg)
+{
+	struct speakers *s = arg;
+	char c = 0;
+	int i;
+
+	while (!atomic_load(&s->quit)) {
+		for (i = 0; i < SPEAKERS; i++) {
+			if (write(s->fd[i][1], &c, 1) == 1 &&
+			    read(s->fd[i][0], &c, 1) == 1)
+				continue;
+			CHECK_EQ(errno, EAGAIN);
+		}
+		atomic_fetch_add(&s->said, SPEAKERS);
+	}
+	return NULL;
+}
+
+static void listens_until_stopped(void *arg)
+{
+	int fd = *(int *)arg;
+
+	while (roost_fd_wait(fd, POLLIN, ROOST_FOREVER) != -ECANCELED)
+		roost_yield();
+}
+
+static void ends_in_the_middle(void *arg)
+{
+	struct speakers *s = arg;
+	roost_pid pid[SPEAKERS];
+	int i;
+
+	for (i = 0; i < SPEAKERS; i++) {
+		CHECK_EQ(roost_fd_adopt(s->fd[i][0]), 0);
+		pid[i] = spawn(listens_until_stopped, &s->fd[i][0]);
+	}
+	CHECK_EQ(roost_sleep(ROOST_USEC(500)), 0);
+	for (i = 0; i < SPEAKERS; i++) {
+		CHECK_EQ(roost_stop(pid[i]), 0);
+		join(pid[i]);
+	}
+}
+
+/*
+ * S1-09, S1-10: files go on saying something, and stay watched, while the runs
+ * that watched them come to their ends.
+ */
+ROOST_TEST(runs_end_while_files_speak)
+{
+	struct speakers s = { .said = 0 };
+	unsigned long i, n = rounds(300);
+	pthread_t t;
+
+	for (i = 0; i < SPEAKERS; i++)
+		CHECK_EQ(pipe2(s.fd[i], O_NONBLOCK), 0);
+	CHECK_EQ(pthread_create(&t, NULL, speaks_on, &s), 0);
+	for (i = 0; i < n; i++)
+		run_actors(1 + (unsigned int)i % 3, ends_in_the_middle, &s);
+	atomic_store(&s.quit, true);
+	pthread_join(t, NULL);
+	CHECK(atomic_load(&s.said) > n);
+	for (i = 0; i < SPEAKERS; i++) {
+		close(s.fd[i][0]);
+		close(s.fd[i][1]);
+	}
 }

@@ -48,10 +48,22 @@ ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 	return syscall(SYS_sendmsg, fd, msg, flags);
 }
 
+/* Not all architectures have a poll() in the kernel. */
+static int poll_uncounted(struct pollfd *fds, nfds_t n, int timeout)
+{
+	struct timespec limit = {
+		.tv_sec = timeout / 1000,
+		.tv_nsec = timeout % 1000 * 1000000L,
+	};
+
+	return (int)syscall(SYS_ppoll, fds, n, timeout < 0 ? NULL : &limit, NULL,
+			    sizeof(uint64_t));
+}
+
 int poll(struct pollfd *fds, nfds_t n, int timeout)
 {
 	COUNT(nr_poll);
-	return (int)syscall(SYS_poll, fds, n, timeout);
+	return poll_uncounted(fds, n, timeout);
 }
 
 int epoll_ctl(int set, int op, int fd, struct epoll_event *ev)
@@ -129,7 +141,7 @@ static bool fd_has_error_queued(int fd)
 {
 	struct pollfd p = { .fd = fd };
 
-	return syscall(SYS_poll, &p, 1, 0) == 1 && p.revents & POLLERR;
+	return poll_uncounted(&p, 1, 0) == 1 && p.revents & POLLERR;
 }
 
 /* An actor that reads once. */
@@ -224,7 +236,7 @@ static void serve_counted(int fd)
 	CHECK_EQ(after.arms - before.arms, 0);
 }
 
-ACTOR_TEST(request_costs_one_read_and_one_write, 2)
+ACTOR_TEST(request_costs_one_read_and_one_write, usually(2))
 {
 	struct sockaddr_in addr;
 	pthread_t client;
@@ -243,7 +255,7 @@ ACTOR_TEST(request_costs_one_read_and_one_write, 2)
 }
 
 /* What is written again is not tried while it is known to be full. */
-ACTOR_TEST(full_and_empty_are_not_tried, 2)
+ACTOR_TEST(full_and_empty_are_not_tried, usually(2))
 {
 	static char block[1 << 20];
 	unsigned long before;
@@ -313,7 +325,7 @@ static void arm_by_reading(int fd)
 	CHECK_EQ(roost_read(fd, &c, 1, roost_after(ROOST_MSEC(1))), -ETIMEDOUT);
 }
 
-ACTOR_TEST(peek_drains_nothing, 2)
+ACTOR_TEST(peek_drains_nothing, usually(2))
 {
 	char buf[64];
 	int s[2];
@@ -369,13 +381,13 @@ static void urgent_mark(bool taken)
 	roost_close(s[1]);
 }
 
-ACTOR_TEST(urgent_mark_ends_a_read_early, 2)
+ACTOR_TEST(urgent_mark_ends_a_read_early, usually(2))
 {
 	urgent_mark(false);
 	urgent_mark(true);
 }
 
-ACTOR_TEST(passed_descriptor_ends_a_read_early, 2)
+ACTOR_TEST(passed_descriptor_ends_a_read_early, usually(2))
 {
 	char control[CMSG_SPACE(sizeof(int))] = { 0 }, buf[64];
 	struct iovec iov = { "01234", 5 };
@@ -402,7 +414,7 @@ ACTOR_TEST(passed_descriptor_ends_a_read_early, 2)
 	close(s[1]);
 }
 
-ACTOR_TEST(packets_of_a_pipe_end_a_read_early, 2)
+ACTOR_TEST(packets_of_a_pipe_end_a_read_early, usually(2))
 {
 	char buf[64];
 	int p[2];
@@ -419,7 +431,7 @@ ACTOR_TEST(packets_of_a_pipe_end_a_read_early, 2)
 	roost_close(p[1]);
 }
 
-ACTOR_TEST(datagrams_are_read_one_by_one, 2)
+ACTOR_TEST(datagrams_are_read_one_by_one, usually(2))
 {
 	char buf[64];
 	int s[2], i;
@@ -439,7 +451,7 @@ ACTOR_TEST(datagrams_are_read_one_by_one, 2)
 
 /* The end of the file */
 
-ACTOR_TEST(data_then_end, 2)
+ACTOR_TEST(data_then_end, usually(2))
 {
 	char buf[64];
 	int s[2], i;
@@ -464,7 +476,7 @@ ACTOR_TEST(data_then_end, 2)
 	}
 }
 
-ACTOR_TEST(reset_ends_a_read, 2)
+ACTOR_TEST(reset_ends_a_read, usually(2))
 {
 	struct reader r;
 	int s[2], i;
@@ -489,7 +501,7 @@ ACTOR_TEST(reset_ends_a_read, 2)
  * An error that no call reports but the error queue's reader: poll(2) says
  * POLLERR for as long as it lies there, and no wait for it must spin.
  */
-ACTOR_TEST(error_queue_is_not_spun_on, 2)
+ACTOR_TEST(error_queue_is_not_spun_on, usually(2))
 {
 	struct sockaddr_in addr;
 	struct roost_stats before, after;
@@ -530,7 +542,7 @@ ACTOR_TEST(error_queue_is_not_spun_on, 2)
 	}
 }
 
-ACTOR_TEST(close_ends_a_read, 2)
+ACTOR_TEST(close_ends_a_read, usually(2))
 {
 	struct reader r[3];
 	int p[2], i, j;
@@ -549,7 +561,7 @@ ACTOR_TEST(close_ends_a_read, 2)
 	CHECK_EQ(roost_close(-1), -EBADF);
 }
 
-ACTOR_TEST(stop_ends_a_read, 2)
+ACTOR_TEST(stop_ends_a_read, usually(2))
 {
 	struct reader r;
 	int p[2];
@@ -585,7 +597,7 @@ static void deadlines(int fd[2], bool managed)
 	close(fd[1]);
 }
 
-ACTOR_TEST(deadlines_of_reads, 2)
+ACTOR_TEST(deadlines_of_reads, usually(2))
 {
 	int fd[2];
 
@@ -701,7 +713,7 @@ static void make_pair(int kind, int fd[2])
 	}
 }
 
-ACTOR_TEST(streams_of_all_sizes, 2)
+ACTOR_TEST(streams_of_all_sizes, usually(2))
 {
 	static const struct {
 		size_t total, write_size, read_size;
@@ -739,10 +751,10 @@ ACTOR_TEST(streams_of_all_sizes, 2)
 	}
 }
 
-ACTOR_TEST(nothing_asked_for, 1)
+ACTOR_TEST(nothing_asked_for, usually(1))
 {
 	struct iovec none = { NULL, 0 };
-	char c;
+	char c = 'x';
 	int s[2], p[2];
 
 	tcp_pair_managed(s);
@@ -761,14 +773,16 @@ ACTOR_TEST(nothing_asked_for, 1)
 	CHECK_EQ(roost_read(999, &c, 1, ROOST_FOREVER), -EBADF);
 	CHECK_EQ(roost_recv(p[0], &c, 1, 0, ROOST_FOREVER), -ENOTSOCK);
 	CHECK_EQ(roost_send(p[1], &c, 1, 0, ROOST_FOREVER), -ENOTSOCK);
-	CHECK_EQ(roost_write(p[0], &c, 1, ROOST_FOREVER), -EBADF);
+	/* Without pwritev2(), which says so at once, it waits until it may write. */
+	if (!emulated())
+		CHECK_EQ(roost_write(p[0], &c, 1, ROOST_FOREVER), -EBADF);
 	roost_close(s[0]);
 	roost_close(s[1]);
 	close(p[0]);
 	close(p[1]);
 }
 
-ACTOR_TEST(whole_messages, 2)	/* MSG_WAITALL, MSG_DONTWAIT */
+ACTOR_TEST(whole_messages, usually(2))	/* MSG_WAITALL, MSG_DONTWAIT */
 {
 	struct stream out;
 	char buf[2000];
@@ -793,7 +807,7 @@ ACTOR_TEST(whole_messages, 2)	/* MSG_WAITALL, MSG_DONTWAIT */
 
 /* Files that cannot be waited for */
 
-ACTOR_TEST(other_files, 1)
+ACTOR_TEST(other_files, usually(1))
 {
 	char name[] = "/tmp/roost-io-test-XXXXXX", buf[16];
 	static char big[300000];
@@ -901,7 +915,7 @@ ROOST_TEST(sigpipe_is_never_raised)
 
 /* Accepting */
 
-ACTOR_TEST(accepted_sockets, 2)
+ACTOR_TEST(accepted_sockets, usually(2))
 {
 	struct sockaddr_in addr, peer = { 0 }, own = { 0 };
 	socklen_t len = sizeof(peer), own_len = sizeof(own);
@@ -1002,23 +1016,26 @@ static void several_acceptors(bool managed)
 	CHECK_EQ(accepted, 600);
 }
 
-ACTOR_TEST(several_acceptors, 4)
+ACTOR_TEST(several_acceptors, usually(4))
 {
 	several_acceptors(true);
 }
 
-ACTOR_TEST(several_acceptors_unmanaged, 4)
+ACTOR_TEST(several_acceptors_unmanaged, usually(4))
 {
 	several_acceptors(false);
 }
 
-ACTOR_TEST(accept_without_descriptors_left, 2)
+ACTOR_TEST(accept_without_descriptors_left, usually(2))
 {
 	struct rlimit limit, low;
 	struct sockaddr_in addr;
-	int listener = listen_managed(&addr, 16), c[3], s, i, top;
+	int listener, c[3], s, i, top;
 	char x;
 
+	if (valgrind_here())
+		SKIP("valgrind accepts what is beyond the limit, and closes it");
+	listener = listen_managed(&addr, 16);
 	for (i = 0; i < 3; i++)
 		c[i] = dial(&addr);
 	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -1042,7 +1059,7 @@ ACTOR_TEST(accept_without_descriptors_left, 2)
 }
 
 /* The number of the new connection was closed behind our back before. */
-ACTOR_TEST(accept_gets_a_number_with_a_past, 2)
+ACTOR_TEST(accept_gets_a_number_with_a_past, usually(2))
 {
 	struct sockaddr_in addr;
 	struct waiter w[20];
@@ -1076,7 +1093,7 @@ ACTOR_TEST(accept_gets_a_number_with_a_past, 2)
 
 /* Connecting */
 
-ACTOR_TEST(connect_outcomes, 2)
+ACTOR_TEST(connect_outcomes, usually(2))
 {
 	struct sockaddr_in addr;
 	int listener = listen_plain(&addr, 0), fd, fds[64], i, n = 0, err = 0;
@@ -1128,7 +1145,7 @@ ACTOR_TEST(connect_outcomes, 2)
 	close(fd);
 }
 
-ACTOR_TEST(connect_to_a_full_unix_listener, 2)
+ACTOR_TEST(connect_to_a_full_unix_listener, usually(2))
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int listener = socket(AF_UNIX, SOCK_STREAM, 0), fd[8], i, s;
@@ -1157,7 +1174,7 @@ ACTOR_TEST(connect_to_a_full_unix_listener, 2)
 }
 
 /* A full send buffer parks the writer until there is room. */
-ACTOR_TEST(writer_waits_for_room, 2)
+ACTOR_TEST(writer_waits_for_room, usually(2))
 {
 	struct stream out;
 	int kind, fd[2];
@@ -1242,7 +1259,7 @@ static void share_out(void *arg)
 	}
 }
 
-ACTOR_TEST(shared_socket, 4)
+ACTOR_TEST(shared_socket, usually(4))
 {
 	_Atomic unsigned long sum = 0, bytes = 0;
 	struct sharer in[SHARERS], out[SHARERS];
@@ -1336,7 +1353,7 @@ static void echo_client(void *arg)
 		atomic_fetch_add(&echoed, 1);
 }
 
-ACTOR_TEST(thousand_echo_connections, 4)
+ACTOR_TEST(thousand_echo_connections, usually(4))
 {
 	static struct echo_client clients[CONNECTIONS];
 	struct sockaddr_in addr;

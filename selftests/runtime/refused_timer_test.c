@@ -98,6 +98,97 @@ static void refused_main(void *arg)
 	CHECK(armed() - before <= 2 * SLEEPERS + 2);
 }
 
+/*
+ * One naps, and its timer is refused; who runs next on its worker computes until the
+ * other is back.  With a spinner, the second worker has something to do until then;
+ * else it sleeps, without a deadline.
+ */
+struct computing {
+	_Atomic bool refused, back;
+	uint64_t before;
+};
+
+#define LIMIT	ROOST_SEC(30)
+
+/* As long as all this may take on a machine that stands still at times. */
+static void spin_until(_Atomic bool *flag)
+{
+	uint64_t end = roost_now() + LIMIT;
+
+	while (!atomic_load(flag) && roost_now() < end)
+		;
+	CHECK(atomic_load(flag));
+}
+
+static void spinner_main(void *arg)
+{
+	struct computing *c = arg;
+
+	spin_until(&c->refused);
+}
+
+static void compute_main(void *arg)
+{
+	struct computing *c = arg;
+	int i;
+
+	while (armed() == c->before)
+		roost_yield();
+	/* and is known to be refused */
+	for (i = 0; i < 200; i++)
+		roost_yield();
+	atomic_store(&c->refused, true);
+	spin_until(&c->back);
+}
+
+static void back_main(void *arg)
+{
+	struct computing *c = arg;
+
+	CHECK_EQ(roost_sleep_until(roost_after(NAP)), 0);
+	atomic_store(&c->back, true);
+}
+
+static void nap_beside(bool spinner)
+{
+	struct computing c = { .before = armed() };
+	roost_pid pid[3] = { ROOST_PID_NONE, ROOST_PID_NONE, ROOST_PID_NONE };
+	int i;
+
+	if (spinner)
+		pid[0] = spawn(spinner_main, &c);
+	pid[1] = spawn(back_main, &c);
+	pid[2] = spawn(compute_main, &c);
+	/* without a timer of its own */
+	for (i = !spinner; i < 3; i++)
+		CHECK_EQ(roost_join(pid[i], ROOST_FOREVER), 0);
+}
+
+static void computing_main(void *arg)
+{
+	long was = set_limit(0);
+	int i;
+
+	*(long *)arg = was;
+	for (i = 0; i < 4; i++) {
+		nap_beside(true);
+		nap_beside(false);
+	}
+	set_limit(was);
+}
+
+static void beside_who_computes(void *arg unused_arg)
+{
+	struct roost_config config = { .workers = 2 };
+	static long was = -1;
+
+	drop_sys_resource();
+	CHECK_EQ(roost_run(&config, computing_main, &was), 0);
+	CHECK(was > 0);
+	fflush(stdout);
+	_exit(atomic_load(&tap_failures) ? 1 : 0);
+}
+
 static void refused(void *arg)
 {
 	struct roost_config config = { .workers = *(unsigned int *)arg };
@@ -110,13 +201,18 @@ static void refused(void *arg)
 	_exit(atomic_load(&tap_failures) ? 1 : 0);
 }
 
-static void with_workers(unsigned int n)
+static void with_module(void (*fn)(void *arg), void *arg)
 {
 	const char *backend = getenv("ROOST_BACKEND");
 
 	if (!backend || strcmp(backend, "kernel"))
 		SKIP("no module, whose limits are meant");
-	CHECK(EXITED(in_child(refused, &n), 0));
+	CHECK(EXITED(in_child(fn, arg), 0));
+}
+
+static void with_workers(unsigned int n)
+{
+	with_module(refused, &n);
 }
 
 ROOST_TEST(late_and_not_lost)
@@ -127,4 +223,9 @@ ROOST_TEST(late_and_not_lost)
 ROOST_TEST(late_and_not_lost_by_several_workers)
 {
 	with_workers(3);
+}
+
+ROOST_TEST(not_lost_beside_who_computes)
+{
+	with_module(beside_who_computes, NULL);
 }

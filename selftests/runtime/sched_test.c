@@ -2,10 +2,13 @@
 /*
  * sched_test.c - who runs when, on how many workers, and who is woken for it.
  */
+#include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+
+#include "runtime.h"
 
 #include "run.h"
 
@@ -39,6 +42,7 @@ static void rotor_main(void *arg)
 	}
 }
 
+/* S0-39, S2-12 */
 ACTOR_TEST(yield_lets_everybody_else_run_first, 1)
 {
 	struct rotation all = { .count = 0 };
@@ -244,7 +248,7 @@ static void spins_for_sleeper(void *arg)
 	CHECK(atomic_load(&s->ran));
 }
 
-ACTOR_TEST(s1_18_what_a_busy_worker_finds_is_for_an_idle_one, 2)
+ACTOR_TEST(s1_18_what_a_busy_worker_finds_is_for_an_idle_one, several(2))
 {
 	unsigned long round, n = rounds(3000);
 	struct sleeper s;
@@ -285,7 +289,7 @@ static void *unparks_from_outside(void *arg unused_arg)
 	return NULL;
 }
 
-ACTOR_TEST(s1_07_a_thread_outside_wakes_an_idle_runtime, 4)
+ACTOR_TEST(s1_07_a_thread_outside_wakes_an_idle_runtime, usually(4))
 {
 	pthread_t t;
 	int i;
@@ -315,7 +319,7 @@ static void spins_until_ran(void *arg unused_arg)
 }
 
 /* The waker does not give up its worker: another one must be woken. */
-ACTOR_TEST(s1_07_an_unpark_wakes_an_idle_worker, 2)
+ACTOR_TEST(s1_07_an_unpark_wakes_an_idle_worker, several(2))
 {
 	int i;
 
@@ -332,7 +336,7 @@ ACTOR_TEST(s1_07_an_unpark_wakes_an_idle_worker, 2)
 	}
 }
 
-ACTOR_TEST(s1_07_a_spawn_wakes_an_idle_worker, 2)
+ACTOR_TEST(s1_07_a_spawn_wakes_an_idle_worker, several(2))
 {
 	int i;
 
@@ -349,6 +353,111 @@ ACTOR_TEST(s1_07_a_spawn_wakes_an_idle_worker, 2)
 		CHECK(atomic_load(&arrived));
 		join(pid);
 	}
+}
+
+/*
+ * A worker goes idle just when the other one spawns: by a store to its ring, which must be
+ * there before it looks at the idle mask.  When that is, is found by whether the other
+ * one's bit is there when it spawns, every other time; it spawns a little earlier between.
+ * Both threads keep to a CPU each, lest they take turns.
+ */
+struct meeting {
+	cpu_set_t allowed;
+	_Atomic bool came;
+};
+
+static void keep_to_cpu(int nr, const cpu_set_t *allowed)
+{
+	cpu_set_t one;
+	int cpu;
+
+	CPU_ZERO(&one);
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, allowed) && !nr--)
+			CPU_SET(cpu, &one);
+	/* There may be no second one. */
+	if (CPU_COUNT(&one))
+		CHECK_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+}
+
+static void comes(void *arg)
+{
+	struct meeting *m = arg;
+
+	atomic_store(&m->came, true);
+}
+
+static void comes_and_keeps_to_its_cpu(void *arg)
+{
+	struct meeting *m = arg;
+
+	keep_to_cpu(1, &m->allowed);
+	comes(m);
+}
+
+static void spawn_and_spin(roost_fn fn, struct meeting *m)
+{
+	uint64_t limit = roost_after(ROOST_SEC(30));
+	unsigned int tries;
+
+	atomic_store(&m->came, false);
+	CHECK_EQ(roost_spawn(fn, m, NULL), 0);
+	for (tries = 1; !atomic_load(&m->came) && roost_now() < limit; tries++)
+		if (tries % 1024 == 0)
+			sched_yield();
+	CHECK(atomic_load(&m->came));
+}
+
+static bool sibling_is_idle(void)
+{
+	struct runtime *rt = runtime_self();
+
+	return atomic_load_explicit(control_idle(rt, 0), memory_order_relaxed);
+}
+
+static void dawdle(unsigned int n)
+{
+	while (n--)
+		__asm__ volatile("");
+}
+
+static void spawns_when_it_goes_idle(void *arg)
+{
+	unsigned long i, n = rounds(100000);
+	struct meeting *m = arg;
+	uint64_t r = tap_seed(1);
+	unsigned int wait = 0;
+
+	keep_to_cpu(0, &m->allowed);
+	spawn_and_spin(comes_and_keeps_to_its_cpu, m);
+	for (i = 0; i < n && !tap_failed(); i++) {
+		unsigned int step = (unsigned int)random_below(&r, 1024);
+
+		if (i % 2) {
+			dawdle(wait > step ? wait - step : 0);
+		} else {
+			dawdle(wait);
+			/* Who has lost its CPU meanwhile is late, and says nothing. */
+			if (sibling_is_idle())
+				wait -= wait / 16;
+			else if (wait < 20000)
+				wait += step / 32;
+		}
+		spawn_and_spin(comes, m);
+	}
+}
+
+ROOST_TEST(s1_07_a_spawn_meets_who_goes_idle)
+{
+	struct roost_config config = {
+		.workers = 2, .timeslice = ~0U, .standbys = ROOST_NO_STANDBYS,
+	};
+	struct meeting m;
+
+	sched_getaffinity(0, sizeof(m.allowed), &m.allowed);
+	run_with(&config, spawns_when_it_goes_idle, &m);
+	/* This thread was one of the two. */
+	sched_setaffinity(0, sizeof(m.allowed), &m.allowed);
 }
 
 /* S1-03: at quiet, wakes sent are wakes received. */
@@ -407,7 +516,8 @@ static void looks_at_its_thread(void *arg)
 	}
 }
 
-ACTOR_TEST(worker_threads_have_names_and_block_signals, 3)
+/* S0-88 */
+ACTOR_TEST(worker_threads_have_names_and_block_signals, several(3))
 {
 	struct thread_look l = { .named = 0 };
 	roost_pid pid[6];
@@ -457,6 +567,7 @@ static void sleeps_under_signals(void *arg unused_arg)
 	}
 }
 
+/* S2-10, S3-47, C11 */
 ROOST_TEST(signals_do_not_disturb_a_parked_worker)
 {
 	struct sigaction sa = { .sa_handler = on_signal };
@@ -470,4 +581,66 @@ ROOST_TEST(signals_do_not_disturb_a_parked_worker)
 	atomic_store(&p.quit, true);
 	pthread_join(t, NULL);
 	CHECK(signals > 0);
+}
+
+/* S2-04: the threads of a run are moved from CPU to CPU all the time. */
+struct mover {
+	_Atomic bool quit;
+	unsigned long moves;
+	int cpus[2];
+};
+
+static void move_all_to(struct mover *m, int cpu)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *entry;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	while (tasks && (entry = readdir(tasks))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		/* One that has ended meanwhile is no fault. */
+		if (tid > 0 && !sched_setaffinity(tid, sizeof(set), &set))
+			m->moves++;
+	}
+	if (tasks)
+		closedir(tasks);
+}
+
+static void *moves_threads(void *arg)
+{
+	struct mover *m = arg;
+	unsigned int i;
+
+	for (i = 0; !atomic_load(&m->quit); i++) {
+		move_all_to(m, m->cpus[i % 2]);
+		usleep(200);
+	}
+	return NULL;
+}
+
+ROOST_TEST(s2_04_threads_may_be_moved_at_any_time)
+{
+	struct mover m = { .moves = 0 };
+	unsigned int n, round;
+	int cpu, found = 0;
+	cpu_set_t old;
+	pthread_t t;
+
+	CHECK_EQ(sched_getaffinity(0, sizeof(old), &old), 0);
+	for (cpu = 0; cpu < CPU_SETSIZE && found < 2; cpu++)
+		if (CPU_ISSET(cpu, &old))
+			m.cpus[found++] = cpu;
+	if (found < 2)
+		SKIP("there is one CPU");
+	CHECK_EQ(pthread_create(&t, NULL, moves_threads, &m), 0);
+	for (round = 0; round < 3; round++)
+		for (n = 1; n <= 4; n++)
+			run_actors(n, all_kinds_of_work, &n);
+	atomic_store(&m.quit, true);
+	pthread_join(t, NULL);
+	CHECK_EQ(sched_setaffinity(0, sizeof(old), &old), 0);
+	CHECK(m.moves > 20);
 }

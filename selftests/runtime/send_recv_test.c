@@ -80,7 +80,7 @@ static size_t take(int fd, char *buf, size_t len, size_t at)
 	return got;
 }
 
-ACTOR_TEST(reply_and_next_request, 2)
+ACTOR_TEST(reply_and_next_request, usually(2))
 {
 	struct call c;
 	char buf[64];
@@ -103,7 +103,7 @@ ACTOR_TEST(reply_and_next_request, 2)
 	roost_close(fd[1]);
 }
 
-ACTOR_TEST(one_buffer_for_both, 2)
+ACTOR_TEST(one_buffer_for_both, usually(2))
 {
 	char buf[16] = "ping", other[16];
 	int fd[2];
@@ -152,7 +152,7 @@ static void check_kind(int fd[2])
 	CHECK_EQ(roost_close(fd[1]), 0);
 }
 
-ACTOR_TEST(all_kinds_of_sockets, 2)
+ACTOR_TEST(all_kinds_of_sockets, usually(2))
 {
 	int fd[2], type;
 
@@ -181,7 +181,7 @@ ROOST_TEST(outside_of_an_actor)
 	CHECK_EQ(sent, 0);
 }
 
-ACTOR_TEST(what_is_refused, 1)
+ACTOR_TEST(what_is_refused, usually(1))
 {
 	size_t sent = 99;
 	int fd[2];
@@ -208,7 +208,7 @@ ACTOR_TEST(what_is_refused, 1)
 	roost_close(fd[1]);
 }
 
-ACTOR_TEST(end_and_reset, 2)
+ACTOR_TEST(end_and_reset, usually(2))
 {
 	struct call c;
 	char buf[16];
@@ -242,7 +242,7 @@ ACTOR_TEST(end_and_reset, 2)
 	roost_close(fd[0]);
 }
 
-ACTOR_TEST(slow_peer_gets_a_big_buffer, 2)
+ACTOR_TEST(slow_peer_gets_a_big_buffer, usually(2))
 {
 	char *big = make_big(), *buf = malloc(65536);
 	size_t got = 0, n;
@@ -284,7 +284,7 @@ static void check_part(int peer, const struct call *c)
 	free(buf);
 }
 
-ACTOR_TEST(deadline_in_either_half, 2)
+ACTOR_TEST(deadline_in_either_half, usually(2))
 {
 	char *big = make_big();
 	struct call c;
@@ -316,7 +316,7 @@ ACTOR_TEST(deadline_in_either_half, 2)
 	free(big);
 }
 
-ACTOR_TEST(stop_in_either_half, 2)
+ACTOR_TEST(stop_in_either_half, usually(2))
 {
 	char *big = make_big();
 	struct call c;
@@ -394,7 +394,7 @@ static void check_closed(const char *out, size_t len)
 	roost_close(fd[1]);
 }
 
-ACTOR_TEST(close_in_either_half, 2)
+ACTOR_TEST(close_in_either_half, usually(2))
 {
 	char *big = make_big();
 
@@ -404,7 +404,7 @@ ACTOR_TEST(close_in_either_half, 2)
 }
 
 /* Adopting what is managed already does not disturb who uses it. */
-ACTOR_TEST(adopted_once_more_meanwhile, 2)
+ACTOR_TEST(adopted_once_more_meanwhile, usually(2))
 {
 	struct call c;
 	char buf[8];
@@ -428,7 +428,7 @@ ACTOR_TEST(adopted_once_more_meanwhile, 2)
 }
 
 /* As often as it likes, and in the middle of the sending. */
-ACTOR_TEST(adopted_often_while_sending, 2)
+ACTOR_TEST(adopted_often_while_sending, usually(2))
 {
 	char *big = make_big(), *buf = malloc(65536);
 	struct call c;

@@ -103,6 +103,7 @@ static void call_and_call(void *arg unused_arg)
 	CHECK(stats_now().takeovers >= turns * LATE);
 }
 
+/* S3-55 */
 TAKEOVER_TEST(who_comes_back_late_spoils_nothing)
 {
 	set_parameter("grace_us", USUAL_GRACE_US);

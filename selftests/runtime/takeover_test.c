@@ -220,6 +220,7 @@ TAKEOVER_TEST(others_go_on_while_one_reads)
 	go_on_while(prepare_read);
 }
 
+/* S3-51 */
 TAKEOVER_TEST(others_go_on_while_one_sleeps)
 {
 	go_on_while(prepare_nanosleep);
@@ -235,6 +236,7 @@ TAKEOVER_TEST(others_go_on_while_one_faults)
 	go_on_while(prepare_fault);
 }
 
+/* S3-50 */
 TAKEOVER_TEST(others_go_on_while_one_computes)
 {
 	struct others one = { .blockers = 1, .prepare = prepare_loop };
@@ -415,6 +417,7 @@ static void block_and_come_back(void *arg)
 	CHECK_EQ(atomic_load(&crowd->too_many), 0);
 }
 
+/* S3-51 */
 TAKEOVER_TEST(as_many_run_as_there_are_workers)
 {
 	const char *text = getenv("ROOST_CYCLES");
@@ -526,6 +529,7 @@ static void one_standby(void *arg unused_arg)
 	_exit(tap_failed());
 }
 
+/* S3-51 */
 TAKEOVER_TEST(standbys_at_the_cap)
 {
 	char text[512];
@@ -628,6 +632,7 @@ static void check_refused(struct refused r, const char *message)
 	CHECK_MSG(strstr(text, message), "message: %s", text);
 }
 
+/* S3-52 */
 TAKEOVER_TEST(memory_for_a_standby_is_waited_for)
 {
 	check_refused((struct refused){ short_of_memory, 2 },
@@ -704,6 +709,7 @@ static void no_thread_to_be_had(void *arg unused_arg)
 	_exit(tap_failed());
 }
 
+/* S3-52 */
 TAKEOVER_TEST(without_a_thread_it_works_as_before)
 {
 	char text[512];
@@ -716,6 +722,7 @@ TAKEOVER_TEST(without_a_thread_it_works_as_before)
 
 /* The process */
 
+/* S3-55 */
 TAKEOVER_TEST(again_and_again)
 {
 	struct others o = { .blockers = 2, .prepare = prepare_read };

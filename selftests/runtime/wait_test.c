@@ -22,7 +22,7 @@ static unsigned long wake_early(struct runtime *rt)
 	return lost + (wait_park(ROOST_FOREVER, false) != 0);
 }
 
-ACTOR_TEST(s0_19_wake_between_begin_and_park_a_million_times, 2)
+ACTOR_TEST(s0_19_wake_between_begin_and_park_a_million_times, usually(2))
 {
 	unsigned long n = rounds(1000000), i, lost = 0;
 	struct runtime *rt = runtime_self();
@@ -49,7 +49,8 @@ static void wake_older(struct runtime *rt)
 	CHECK_EQ(wait_park(roost_after(ROOST_MSEC(2)), false), -ETIMEDOUT);
 }
 
-ACTOR_TEST(s0_23_an_older_waits_wake_does_nothing, 2)
+/* S0-91, S3-19 */
+ACTOR_TEST(s0_23_an_older_waits_wake_does_nothing, usually(2))
 {
 	INSIDE(wake_older(runtime_self()));
 }
@@ -67,7 +68,7 @@ static void wake_retired(struct runtime *rt)
 	CHECK(!wait_wake(rt, ref));
 }
 
-ACTOR_TEST(s0_25_a_retired_waits_wake_does_not_leak, 2)
+ACTOR_TEST(s0_25_a_retired_waits_wake_does_not_leak, usually(2))
 {
 	INSIDE(wake_retired(runtime_self()));
 }
@@ -154,7 +155,7 @@ static void race_with_park(struct published *p)
 	CHECK_EQ(bad, 0);
 }
 
-ACTOR_TEST(s0_19_wake_from_a_thread_races_with_park, 2)
+ACTOR_TEST(s0_19_wake_from_a_thread_races_with_park, usually(2))
 {
 	with_outside_waker(race_with_park);
 }
@@ -185,7 +186,8 @@ static void race_with_deadline(struct published *p)
 	printf("# %lu woken, %lu timed out\n", woken, late);
 }
 
-ACTOR_TEST(a_wake_and_the_deadline_one_of_them_wins, 2)
+/* S0-67, S3-24, C44 */
+ACTOR_TEST(a_wake_and_the_deadline_one_of_them_wins, usually(2))
 {
 	with_outside_waker(race_with_deadline);
 }
@@ -210,7 +212,7 @@ static void race_with_retire(struct published *p)
 	CHECK_EQ(bad, 0);
 }
 
-ACTOR_TEST(s0_25_retire_races_with_a_wake, 2)
+ACTOR_TEST(s0_25_retire_races_with_a_wake, usually(2))
 {
 	with_outside_waker(race_with_retire);
 }
@@ -241,7 +243,7 @@ static void stopped_in_waits(void *arg)
 	atomic_store(phase, 2);
 }
 
-ACTOR_TEST(s0_25_retire_never_loses_a_stop, 2)
+ACTOR_TEST(s0_25_retire_never_loses_a_stop, usually(2))
 {
 	unsigned long n = rounds(3000), i;
 	uint64_t r;
@@ -297,6 +299,7 @@ static void expire_late(struct runtime *rt)
 	wait_retire();
 }
 
+/* S3-17 */
 ACTOR_TEST(s0_23_a_late_expiry_ends_its_own_wait_only, 1)
 {
 	INSIDE(expire_late(runtime_self()));
@@ -317,21 +320,22 @@ static void wake_often(struct runtime *rt)
 	wait_wake(rt, ref);
 	slot_unpark(s, pid_generation(ref.pid));
 	slot_unpark(s, pid_generation(ref.pid));
-	CHECK_EQ(runq_length(rt->runq), 0);
+	CHECK(!worker_queued(&rt->workers[0]));
 	before = resumes(rt);
 	actor_yield();
 	CHECK_EQ(resumes(rt) - before, 1);
-	CHECK_EQ(runq_length(rt->runq), 0);
+	CHECK(!worker_queued(&rt->workers[0]));
 	wait_begin();
 	wait_retire();
 }
 
+/* S0-21 */
 ACTOR_TEST(s0_20_many_wakes_while_running_one_requeue, 1)
 {
 	INSIDE(wake_often(runtime_self()));
 }
 
-ACTOR_TEST(park_remembers_one_permit, 2)
+ACTOR_TEST(park_remembers_one_permit, usually(2))
 {
 	roost_pid self = roost_self();
 
@@ -349,7 +353,7 @@ static void unparks_sleeper(void *arg)
 	CHECK_EQ(roost_unpark(*(roost_pid *)arg), 0);
 }
 
-ACTOR_TEST(unpark_does_not_end_a_sleep, 2)
+ACTOR_TEST(unpark_does_not_end_a_sleep, usually(2))
 {
 	uint64_t until = roost_after(ROOST_MSEC(20));
 	roost_pid self = roost_self();
@@ -419,4 +423,41 @@ ROOST_TEST(calls_outside_of_an_actor_are_refused)
 	CHECK_EQ(roost_unpark(0), -ESRCH);
 	CHECK_EQ(roost_unpark(ROOST_PID_NONE), -ESRCH);
 	roost_yield();
+}
+
+/* An actor that goes back to the scheduler and has not said what for. */
+static noinline void leave_without_a_word(void)
+{
+	struct carrier *c = carrier_self();
+	struct slot *s = c->current;
+
+	c = ctx_to_thread(&s->ctx, &c->ctx);
+	carrier_resumed(c);
+}
+
+static void says_nothing(void *arg)
+{
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		/* The last word of this thread is a park. */
+		if (!CHECK_EQ(roost_park(roost_after(ROOST_USEC(100))),
+			      -ETIMEDOUT))
+			break;
+		INSIDE(leave_without_a_word());
+		atomic_fetch_add((_Atomic int *)arg, 1);
+	}
+}
+
+/* S0-45 */
+ACTOR_TEST(who_says_nothing_has_yielded, 1)
+{
+	_Atomic int back = 0;
+	roost_pid pid = spawn(says_nothing, &back);
+
+	if (!CHECK_EQ(roost_join(pid, roost_after(ROOST_SEC(10))), 0)) {
+		CHECK_EQ(roost_stop(pid), 0);
+		join(pid);
+	}
+	CHECK_EQ(atomic_load(&back), 10);
 }

@@ -17,7 +17,7 @@
 #include "../runtime/run.h"
 
 #define CROWD	6
-#define STUCK_S	20
+#define STUCK_S	100
 
 static _Atomic int arrived;
 static int everybody;
@@ -168,6 +168,7 @@ static void arrivals(void *arg unused_arg)
 	}
 }
 
+/* S0-95 */
 ROOST_TEST(s1_18_actors_that_receive_at_once_meet)
 {
 	everybody = CROWD;

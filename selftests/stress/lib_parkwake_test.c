@@ -23,7 +23,7 @@
 #define MAX_ACTORS	64
 #define MAX_OUTSIDE	4
 #define MAX_INSIDE	4
-#define STUCK_S		20
+#define STUCK_S		(int)TEST_LIMIT_S
 #ifndef DEFAULT_ROUNDS
 #define DEFAULT_ROUNDS	1000000
 #endif
@@ -82,7 +82,7 @@ static void parker_main(void *arg)
 	}
 }
 
-static __attribute__((noinline)) void spin_for(uint64_t n)
+static noinline void spin_for(uint64_t n)
 {
 	while (n--)
 		__asm__ volatile("");

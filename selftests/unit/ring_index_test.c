@@ -125,8 +125,8 @@ ROOST_TEST(random_pairs_of_32_bits)
 enum { ENTRIES = 8 };
 
 /*
- * A ring in use, from just before the wrap until long after it, beside counters
- * of 64 bits: every entry arrives once, in order.
+ * C49: A ring in use, from just before the wrap until long after it, beside
+ * counters of 64 bits: every entry arrives once, in order.
  */
 ROOST_TEST(a_ring_in_use_over_the_wrap)
 {

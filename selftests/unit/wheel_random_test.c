@@ -232,6 +232,7 @@ static void array_runs(u64 seed, unsigned int budget)
 	}
 }
 
+/* S3-02, S3-09, S3-11 */
 ROOST_TEST(array_unlimited)
 {
 	array_runs(0x10, UNLIMITED);

@@ -139,7 +139,10 @@ static void placements_from(unsigned int shift, u64 cursor)
 	}
 }
 
-/* S3-01 to S3-04: every edge of every level, from cursors in many phases. */
+/*
+ * S3-01 to S3-04, S3-09: every edge of every level, from cursors in many
+ * phases.
+ */
 ROOST_TEST(placement_at_every_level_edge)
 {
 	static const unsigned int shifts[] = { 10, 16, 30 };
@@ -501,6 +504,7 @@ ROOST_TEST(moving_earlier)
 	CHECK_EQ(roost_wheel_count(&wheel), 1);
 }
 
+/* S3-16 */
 ROOST_TEST(moving_an_expired_entry_arms_it_again)
 {
 	struct roost_wheel_entry e;
@@ -518,7 +522,7 @@ ROOST_TEST(moving_an_expired_entry_arms_it_again)
 	CHECK_EQ(take(&wheel, 30 * TICK, UNLIMITED, NULL), 1);
 }
 
-/* T5: cascaded entries cost as much as expired ones; the rest is not lost. */
+/* S3-15: T5: cascaded entries cost as much as expired ones; the rest is not lost. */
 ROOST_TEST(budget_counts_cascades_too)
 {
 	enum { N = 1000 };

@@ -67,9 +67,19 @@ static void server(void *arg)
 
 int main(int argc, char **argv)
 {
-	unsigned int port = argc > 1 ? atoi(argv[1]) : 7777;
-	int err = roost_run(NULL, server, &port);
+	unsigned long number = 7777;
+	unsigned int port;
+	char *end = "";
+	int err;
 
+	if (argc > 1)
+		number = strtoul(argv[1], &end, 10);
+	if (argc > 2 || *end || number > 65535 || (argc > 1 && !*argv[1])) {
+		fprintf(stderr, "usage: echo [PORT] (0 to 65535; default 7777, 0: any)\n");
+		return 2;
+	}
+	port = (unsigned int)number;
+	err = roost_run(NULL, server, &port);
 	if (err)
 		fprintf(stderr, "echo: %s\n", strerror(-err));
 	return err ? 1 : 0;

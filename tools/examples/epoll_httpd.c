@@ -115,6 +115,15 @@ static void accept_one(int ep, int listener)
 	c->len = 0;
 }
 
+/* A port number, or a negative number. */
+static int port_of(const char *text)
+{
+	char *end;
+	long port = strtol(text, &end, 10);
+
+	return *text && !*end && port >= 0 && port <= 65535 ? (int)port : -1;
+}
+
 int main(int argc, char **argv)
 {
 	struct sockaddr_in sa = { .sin_family = AF_INET };
@@ -122,10 +131,12 @@ int main(int argc, char **argv)
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	struct epoll_event ev[256] = { { .events = EPOLLIN } };
 
-	if (argc != 3)
+	if (argc != 3 || port_of(argv[1]) < 0) {
+		fprintf(stderr, "usage: epoll_httpd PORT FILE (PORT: 0 to 65535)\n");
 		return 2;
+	}
 	load(argv[2]);
-	sa.sin_port = htons(atoi(argv[1]));
+	sa.sin_port = htons(port_of(argv[1]));
 	sa.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));

@@ -161,7 +161,10 @@ static void lone_sleeper(void *arg)
 struct crowd_sleeper {
 	uint64_t seed;
 	unsigned long n;
+	roost_pid main;
 };
+
+static unsigned int awake;	/* of the crowd; there is one worker */
 
 static void crowd_sleeper(void *arg)
 {
@@ -169,6 +172,10 @@ static void crowd_sleeper(void *arg)
 
 	while (s->n--)
 		roost_sleep(MSEC + random_next(&s->seed) % (9 * MSEC));
+	/* Their end is not part of it. */
+	if (!--awake)
+		roost_unpark(s->main);
+	roost_park(ROOST_FOREVER);
 }
 
 static void crowd_main(void *arg)
@@ -181,18 +188,22 @@ static void crowd_main(void *arg)
 	unsigned int i;
 
 	bench_fill_start(&filler);
+	awake = SLEEPERS;
 	for (i = 0; i < SLEEPERS; i++) {
-		s[i] = (struct crowd_sleeper){ i + 1, each };
+		s[i] = (struct crowd_sleeper){ i + 1, each, roost_self() };
 		check(roost_spawn(crowd_sleeper, &s[i], &pid[i]) == 0);
 	}
 	/* All have been started and sleep. */
 	roost_yield();
 	span = bench_begin(&filler);
-	for (i = 0; i < SLEEPERS; i++)
-		roost_join(pid[i], ROOST_FOREVER);
+	roost_park(ROOST_FOREVER);
 	*(double *)arg = bench_end(&filler, span, cost_of_turn) /
 			 (double)(SLEEPERS * each);
 	bench_fill_stop(&filler);
+	for (i = 0; i < SLEEPERS; i++) {
+		roost_unpark(pid[i]);
+		roost_join(pid[i], ROOST_FOREVER);
+	}
 }
 
 static void run(const char *name, roost_fn fn, enum roost_backend backend)
