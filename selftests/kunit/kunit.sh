@@ -67,7 +67,7 @@ done
 try=0
 until rmmod roost_kunit 2>/dev/null; do
 	try=$((try + 1))
-	[ $try -lt 50 ] || break
+	[ $try -lt 600 ] || break
 	sleep 0.1
 done
 [ ! -d /sys/module/roost_kunit ]

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 #
-# kill -9 of a process leaves nothing: no object in the module's caches, and
+# C48: kill -9 of a process leaves nothing: no object in the module's caches, and
 # rmmod works. Once with 64 parked workers, 10,000 armed polls and 10,000 timers;
 # once with I/O ops that wait on 64 connections, and some whose carriers are
 # stuck in a page fault.
@@ -28,14 +28,14 @@ kill_holder()
 	try=0
 	while pidof hold >/dev/null; do
 		try=$((try + 1))
-		[ $try -lt 100 ] || break
+		[ $try -lt 600 ] || break
 		sleep 0.1
 	done
 	! pidof hold >/dev/null
 	result $? "$1: gone ($try tenths of a second)"
 	# RCU frees some of them a little later
 	try=0
-	while [ "$(objects)" != 0 ] && [ $try -lt 50 ]; do
+	while [ "$(objects)" != 0 ] && [ $try -lt 600 ]; do
 		try=$((try + 1))
 		sleep 0.1
 	done

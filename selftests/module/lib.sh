@@ -32,13 +32,13 @@ loaded()
 	[ -d /sys/module/roost ]
 }
 
-# unload_soon: rmmod within two seconds; the last steps of an exit may lag.
+# unload_soon: rmmod, in a minute at most: the last steps of an exit may lag.
 unload_soon()
 {
 	try=0
 	while ! rmmod roost 2>/dev/null; do
 		try=$((try + 1))
-		[ $try -lt 20 ] || return 1
+		[ $try -lt 600 ] || return 1
 		sleep 0.1
 	done
 	! loaded

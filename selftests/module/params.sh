@@ -23,7 +23,7 @@ as_user()
 	try=0
 	until grep -q ready /tmp/held; do
 		try=$((try + 1))
-		[ $try -lt 100 ] && kill -0 $holder 2>/dev/null || return 1
+		[ $try -lt 600 ] && kill -0 $holder 2>/dev/null || return 1
 		sleep 0.1
 	done
 }

@@ -174,7 +174,7 @@ TEST_F(dump, where_to_go_on_has_gone)
 }
 
 /* A dump that nobody goes on reading holds no domain. */
-TEST_F_TIMEOUT(dump, left_lying, 200)
+TEST_F(dump, left_lying)
 {
 	struct census c = { .id = self->id };
 	bool interrupted;
@@ -338,7 +338,7 @@ static void *dump_and_ask(void *arg)
 
 TEST_F_TIMEOUT(dump, storm, 500)
 {
-	unsigned long rounds = env_number("ROOST_ROUNDS", 300);
+	unsigned long rounds = rounds_of("ROOST_ROUNDS", 300);
 	uint64_t end = now_ns() + wide(20 * SEC);
 	struct storm s = { .id = self->id };
 	pthread_t thread[5];

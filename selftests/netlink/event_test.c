@@ -183,6 +183,20 @@ static void *stand_by(void *arg)
 	return (void *)(uintptr_t)tid;
 }
 
+/*
+ * The next one that does not tell of an earlier lease that its carrier was in the way:
+ * on a slow kernel a thread that begins or ends is, for long enough.
+ */
+static struct event of_lease(struct nl *nl, uint64_t lease)
+{
+	struct event e;
+
+	do {
+		e = must_come(nl);
+	} while (e.cmd == ROOST_NL_CMD_WORKER_STARVED && e.lease < lease);
+	return e;
+}
+
 /* We are stuck: first there is a standby, which then ends, and then there is none. */
 TEST_F(event, taken_and_starved)
 {
@@ -203,7 +217,7 @@ TEST_F(event, taken_and_starved)
 	ASSERT_EQ(attach(&w), 0);
 	must_come(&self->nl);
 	ASSERT_EQ(pthread_create(&thread, NULL, stand_by, &d), 0);
-	e = must_come(&self->nl);
+	e = of_lease(&self->nl, 2);
 	EXPECT_EQ(e.cmd, ROOST_NL_CMD_WORKER_TAKEN);
 	EXPECT_EQ(e.domain, id_of(&d));
 	EXPECT_EQ(e.worker, 0);
@@ -214,14 +228,14 @@ TEST_F(event, taken_and_starved)
 
 	while (attach(&w) == -EBUSY)
 		sleep_ns(MSEC);
-	e = must_come(&self->nl);
+	e = of_lease(&self->nl, 3);
 	EXPECT_EQ(e.cmd, ROOST_NL_CMD_WORKER_DETACHED);
 	EXPECT_EQ(e.tid, (uintptr_t)tid);
-	EXPECT_EQ(must_come(&self->nl).cmd, ROOST_NL_CMD_WORKER_ATTACHED);
+	EXPECT_EQ(of_lease(&self->nl, 3).cmd, ROOST_NL_CMD_WORKER_ATTACHED);
 	/* often, which is told seldom */
 	for (i = 0; i < 100; i++)
 		sleep_ns(MSEC);
-	e = must_come(&self->nl);
+	e = of_lease(&self->nl, 3);
 	EXPECT_EQ(e.cmd, ROOST_NL_CMD_WORKER_STARVED);
 	EXPECT_EQ(e.worker, 0);
 	EXPECT_EQ(e.lease, 3);

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 
+#include "../uapi/carrier_help.h"
 #include "../uapi/crowd.h"
 #include "nl_help.h"
 
@@ -165,7 +166,7 @@ struct workers_seen {
 	struct {
 		uint32_t index, tid, sq, cq;
 		uint64_t lease, parks;
-		bool parked, closed, domain_stats;
+		bool parked, closed, blocked, domain_stats;
 	} w[8];
 };
 
@@ -183,6 +184,7 @@ static void keep_worker(const struct msg *m, void *arg)
 	seen->w[seen->n].lease = attr_u64(m->a[ROOST_NL_A_LEASE]);
 	seen->w[seen->n].parked = m->a[ROOST_NL_A_PARKED];
 	seen->w[seen->n].closed = m->a[ROOST_NL_A_CLOSED];
+	seen->w[seen->n].blocked = m->a[ROOST_NL_A_BLOCKED];
 	seen->w[seen->n].parks = attr_u64(s[ROOST_NL_STAT_PARKS]);
 	seen->w[seen->n].domain_stats = s[ROOST_NL_STAT_POLLS_ADDED];
 	seen->n++;
@@ -217,6 +219,7 @@ TEST_F(family, worker_dump)
 		EXPECT_EQ(seen.w[i].cq, 8 << i);
 		EXPECT_EQ(seen.w[i].parked, i == 1);
 		EXPECT_EQ(seen.w[i].closed, i == 2);
+		EXPECT_FALSE(seen.w[i].blocked);
 		EXPECT_EQ(seen.w[i].lease, i != 2);
 		EXPECT_EQ(seen.w[i].parks, i == 1);
 		EXPECT_FALSE(seen.w[i].domain_stats);
@@ -226,6 +229,58 @@ TEST_F(family, worker_dump)
 	EXPECT_NE(seen.w[1].tid, gettid());
 	EXPECT_EQ(seen.w[2].tid, 0);
 	EXPECT_EQ(seen.w[3].tid, 0);
+}
+
+struct reader {
+	const struct wrk *w;
+	int fd;
+};
+
+static void *read_for_long(void *arg)
+{
+	const struct reader *r = arg;
+	char byte;
+
+	check(attach(r->w) == 0);
+	check(read(r->fd, &byte, 1) == 1);
+	check(detach(r->w) == 0);
+	return NULL;
+}
+
+/* One runs, one reads what does not come, whatever the page says of them. */
+TEST_F(family, worker_dump_of_carriers)
+{
+	struct workers_seen seen = { 0 };
+	struct reader r;
+	pthread_t thread;
+	struct dom d;
+	struct wrk w[2];
+	int i, p[2];
+
+	want_carriers(true);
+	ASSERT_EQ(dom_make(&d, 4, 4), 0);
+	want_carriers(false);
+	if (!has_carriers(&d))
+		SKIP(return, LACKING);
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(wrk_make(&w[i], &d, 8, 8), 0);
+	ASSERT_EQ(pipe(p), 0);
+	ASSERT_EQ(attach(&w[0]), 0);
+	r = (struct reader){ &w[1], p[0] };
+	ASSERT_EQ(pthread_create(&thread, NULL, read_for_long, &r), 0);
+	ASSERT_TRUE(wait_for(d.control->blocked, &w[1], true));
+	for (i = 0; i < 2; i++) {
+		seen.n = 0;
+		d.control->blocked[0] = i ? 1 : 2;
+		ASSERT_EQ(nl_command(&self->nl, ROOST_NL_CMD_WORKER_GET, NLM_F_DUMP,
+				     id_of(&d), keep_worker, &seen), 0);
+		ASSERT_EQ(seen.n, 2);
+		EXPECT_FALSE(seen.w[0].blocked);
+		EXPECT_TRUE(seen.w[1].blocked);
+	}
+	ASSERT_EQ(write(p[1], "x", 1), 1);
+	ASSERT_EQ(pthread_join(thread, NULL), 0);
+	EXPECT_EQ(detach(&w[0]), 0);
 }
 
 /* A sleeper's outcome. */

@@ -107,6 +107,7 @@ static void look_while_parked(struct work *k)
 	check(wake(&k->d, ROOST_WAKE_INDEX, 1) == 1);
 }
 
+/* S2-32 */
 TEST(worker)
 {
 	char id[16], tid[16];

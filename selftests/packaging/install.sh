@@ -35,6 +35,23 @@ soname()
 		[ ! -L "$lib/libroost.so.$ROOST_VERSION" ]
 }
 
+# Threads, handlers of signals and destructors may be in there: dlclose() leaves it.
+stays()
+{
+	cat > "$work/stays.c" <<-'END'
+	#include <dlfcn.h>
+
+	int main(void)
+	{
+		void *lib = dlopen("libroost.so.0", RTLD_NOW);
+
+		return !lib || dlclose(lib) ||
+		       !dlopen("libroost.so.0", RTLD_NOW | RTLD_NOLOAD);
+	}
+	END
+	gcc -Wall -o "$work/stays" "$work/stays.c" && "$work/stays"
+}
+
 version()
 {
 	pkg-config --modversion roost | grep -Fx "$ROOST_VERSION"
@@ -110,6 +127,7 @@ gone()
 readme_program "$top/README.md" > "$work/readme.c"
 check 'make install' run_make install
 check 'links of the shared library' soname
+check 'the shared library stays in a process' stays
 check 'version in roost.pc' version
 check 'the program of the README, shared' shared
 check 'the header of the interface' uapi

@@ -31,10 +31,7 @@ base=gcc,libc6-dev,pkg-config,gcc-12,libelf1,pahole,udev
 
 kernels=()
 for kernel in ${CHECK_KERNELS:-6.1 6.12}; do
-	case $kernel in
-	*-debug)	;;
-	*)		kernels+=("$kernel") ;;
-	esac
+	built_kernel "$kernel" || kernels+=("$kernel")
 done
 [ ${#kernels[@]} -gt 0 ] || die "no kernel in CHECK_KERNELS is one of Debian's"
 

@@ -351,7 +351,7 @@ static void end_all(struct place *p)
 
 int main(void)
 {
-	unsigned long rounds = env_number("ROOST_ROUNDS", 20000), sum[6] = { 0 };
+	unsigned long rounds = rounds_of("ROOST_ROUNDS", 20000), sum[6] = { 0 };
 	uint64_t seed = env_number("ROOST_SEED", 1);
 	unsigned long missing = 0, bytes = 0;
 	struct roost_domain_stat st;

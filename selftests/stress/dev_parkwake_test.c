@@ -174,7 +174,7 @@ static bool masks_agree(void)
 
 int main(void)
 {
-	unsigned long rounds = env_number("ROOST_ROUNDS", 1000000), done = 0;
+	unsigned long rounds = rounds_of("ROOST_ROUNDS", 1000000), done = 0;
 	uint64_t seed = env_number("ROOST_SEED", 1) * 0x9e3779b97f4a7c15ULL;
 	unsigned long lost = 0, sent = 0, taken = 0, received = 0, disagree = 0;
 	struct waker k[WAKERS];

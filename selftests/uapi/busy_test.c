@@ -13,6 +13,7 @@ FIXTURE(busy) {
 	struct dom d;
 	struct wrk w[2];
 	unsigned int cpus[2];
+	unsigned int busy_us;
 	bool alone;
 };
 
@@ -33,6 +34,7 @@ static bool two_cpus(unsigned int cpus[2])
 FIXTURE_SETUP(busy)
 {
 	self->alone = !two_cpus(self->cpus);
+	self->busy_us = get_parameter("busy_us");
 	ASSERT_EQ(dom_make(&self->d, 4, 4), 0);
 	ASSERT_EQ(wrk_make(&self->w[0], &self->d, 8, 8), 0);
 	ASSERT_EQ(wrk_make(&self->w[1], &self->d, 8, 8), 0);
@@ -40,7 +42,7 @@ FIXTURE_SETUP(busy)
 
 FIXTURE_TEARDOWN(busy)
 {
-	set_parameter("busy_us", 200);
+	set_parameter("busy_us", self->busy_us);
 	close(self->w[0].fd);
 	close(self->w[1].fd);
 	close(self->d.fd);

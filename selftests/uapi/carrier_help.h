@@ -17,6 +17,20 @@ static inline void set_parameter(const char *name, unsigned int value)
 	check(fclose(f) == 0);
 }
 
+static inline unsigned int get_parameter(const char *name)
+{
+	unsigned int value;
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/module/roost/parameters/%s", name);
+	f = fopen(path, "re");
+	check(f);
+	check(fscanf(f, "%u", &value) == 1);
+	fclose(f);
+	return value;
+}
+
 /* 0 or -errno; @is: what it is then, room for 16. */
 static inline int try_parameter(const char *name, const char *value, char *is)
 {

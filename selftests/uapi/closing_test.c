@@ -109,14 +109,15 @@ static void *enter_main(void *arg)
 }
 
 /*
- * An op that its last try has brought from a worker that is being closed to
- * another one belongs to that one, and completes.
+ * S2-24: An op that its last try has brought from a worker that is being closed
+ * to another one belongs to that one, and completes.
  */
 TEST_F_TIMEOUT(closing, worker_while_another_tries, 300)
 {
 	pthread_barrier_t barrier;
 	struct other other = { &self->b, &barrier, 0 };
-	unsigned long rounds = env_number("ROOST_ROUNDS", 300), round, moved = 0;
+	unsigned long rounds = rounds_of("ROOST_ROUNDS", 300);
+	unsigned long round, moved = 0;
 	struct roost_domain_stat before, after;
 	uint64_t in, one = 1, seed = 1;
 	struct roost_cqe cqe;
@@ -175,7 +176,7 @@ TEST_F_TIMEOUT(closing, worker_while_another_tries, 300)
  */
 TEST_F_TIMEOUT(closing, domain_while_ops_expire, 300)
 {
-	unsigned long rounds = env_number("ROOST_ROUNDS", 200), round;
+	unsigned long rounds = rounds_of("ROOST_ROUNDS", 200), round;
 	uint64_t seed = 1, deadline, close_at;
 	struct dom d;
 	struct wrk w;

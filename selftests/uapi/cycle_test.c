@@ -411,7 +411,7 @@ static int left_over(int before)
 	return references() - before;
 }
 
-TEST_F_TIMEOUT(cycle, ends_with_its_owner, 120)
+TEST_F(cycle, ends_with_its_owner)
 {
 	unsigned int i;
 	pid_t pid;
@@ -429,7 +429,7 @@ TEST_F_TIMEOUT(cycle, ends_with_its_owner, 120)
 	}
 }
 
-TEST_F_TIMEOUT(cycle, ends_with_the_killed_owner, 120)
+TEST_F(cycle, ends_with_the_killed_owner)
 {
 	unsigned int i;
 	int p[2];
@@ -455,7 +455,7 @@ TEST_F_TIMEOUT(cycle, ends_with_the_killed_owner, 120)
 	}
 }
 
-TEST_F_TIMEOUT(cycle, ends_with_exec, 120)
+TEST_F(cycle, ends_with_exec)
 {
 	unsigned int i;
 	pid_t pid;

@@ -120,6 +120,7 @@ static void *poke(void *thread)
 	return NULL;
 }
 
+/* S3-13 */
 TEST(the_farthest_park_rests)
 {
 	struct sigaction sa = { .sa_handler = nothing };

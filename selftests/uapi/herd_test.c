@@ -122,9 +122,10 @@ FIXTURE_TEARDOWN(herd)
 	free(self->h);
 }
 
+/* S1-22, C05 */
 TEST_F_TIMEOUT(herd, one_item_wakes_one, 300)
 {
-	const unsigned long rounds = env_number("ROOST_ROUNDS", 10000);
+	const unsigned long rounds = rounds_of("ROOST_ROUNDS", 10000);
 	uint64_t limit;
 	unsigned long i;
 
@@ -146,10 +147,10 @@ TEST_F_TIMEOUT(herd, one_item_wakes_one, 300)
 	EXPECT_GT(self->h->left_park + 0, 0);
 }
 
-/* A completion that nobody in particular waits for wakes one worker. */
+/* C05: A completion that nobody in particular waits for wakes one worker. */
 TEST_F_TIMEOUT(herd, one_event_wakes_one, 300)
 {
-	const unsigned long rounds = env_number("ROOST_ROUNDS", 2000);
+	const unsigned long rounds = rounds_of("ROOST_ROUNDS", 2000);
 	struct roost_cqe cqe;
 	uint64_t one = 1, limit;
 	unsigned long i, before;
@@ -232,7 +233,10 @@ FIXTURE_TEARDOWN(relay)
 {
 }
 
-/* C41: publish, full barrier, look at the mask; against set, look, sleep. */
+/*
+ * C41, S1-02, S1-05: publish, full barrier, look at the mask; against set,
+ * look, sleep.
+ */
 TEST_F_TIMEOUT(relay, needs_wake_flag, 300)
 {
 	struct relay *r = calloc(1, sizeof(*r));
@@ -240,7 +244,7 @@ TEST_F_TIMEOUT(relay, needs_wake_flag, 300)
 	uint32_t i;
 
 	ASSERT_NE(r, NULL);
-	r->rounds = env_number("ROOST_ROUNDS", 200000);
+	r->rounds = rounds_of("ROOST_ROUNDS", 200000);
 	ASSERT_EQ(dom_make(&r->d, 1, 1), 0);
 	ASSERT_EQ(wrk_make(&r->w, &r->d, 8, 8), 0);
 	ASSERT_EQ(pthread_create(&thread, NULL, consumer_main, r), 0);

@@ -290,8 +290,9 @@ TEST_F(op, deadline)
 
 	sqe.deadline = now_ns() + 30 * MSEC;
 	ASSERT_EQ(submit_one(&g->w, sqe), 1);
-	EXPECT_FALSE(pop(&g->w, &cqe));
-	ASSERT_EQ(wait_pop(&g->d, &g->w, &cqe, g->limit), 0);
+	/* on a machine that stands still meanwhile it has come already */
+	if (!pop(&g->w, &cqe))
+		ASSERT_EQ(wait_pop(&g->d, &g->w, &cqe, g->limit), 0);
 	EXPECT_GE(now_ns(), sqe.deadline);
 	EXPECT_TRUE(completed_with(&cqe, -ETIMEDOUT))
 		TH_LOG("res %d flags %x", cqe.res, cqe.flags);
@@ -453,7 +454,7 @@ TEST_F(op, file_removed_while_armed)
 	EXPECT_EQ(stat_of(&g->d).ios_pending, 0);
 }
 
-/* An armed op does not keep a domain, nor the domain its file. */
+/* S2-29: An armed op does not keep a domain, nor the domain its file. */
 TEST_F(op, domain_closed_while_armed)
 {
 	struct stage *g = &self->g;

@@ -361,6 +361,28 @@ TEST_F(file, number_outlives_the_descriptor)
 	EXPECT_EQ(stat_of(&self->d).files, 0);
 }
 
+/* Under its number there is what one op wanted, and not what the next one wants. */
+TEST_F(file, registered_for_another_use)
+{
+	struct roost_sqe sqe;
+	int p[2];
+
+	ASSERT_EQ(pipe2(p, O_NONBLOCK), 0);
+	ASSERT_EQ(write(p[1], self->out, 10), 10);
+	sqe = sqe_read(self, p[0], 64, ROOST_OFFSET_NONE);
+	EXPECT_EQ(io_now(&self->w, on_file(sqe, 1)), 10);
+	sqe = sqe_write(self, p[0], 10, ROOST_OFFSET_NONE);
+	EXPECT_EQ(io_now(&self->w, on_file(sqe, 1)), -EBADF);
+	sqe = sqe_recv(next_id(self), p[0], self->in, 10);
+	EXPECT_EQ(io_now(&self->w, on_file(sqe, 1)), -ENOTSOCK);
+	/* it is there as before */
+	EXPECT_EQ(stat_of(&self->d).files, 1);
+	ASSERT_EQ(write(p[1], self->out, 10), 10);
+	sqe = sqe_read(self, p[0], 64, ROOST_OFFSET_NONE);
+	EXPECT_EQ(io_now(&self->w, on_file(sqe, 1)), 10);
+	EXPECT_EQ(removed(self, p[0], 1), 0);
+}
+
 TEST_F(file, sequences)
 {
 	int s[2];

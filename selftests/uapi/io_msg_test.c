@@ -101,6 +101,41 @@ TEST_F(msg, very_many_pieces)
 	free(v);
 }
 
+/* What is written back goes nowhere: the message is gone, as with recvmsg(2). */
+TEST_F(msg, results_that_cannot_be_written)
+{
+	struct iovec v = { self->in, 8 };
+	struct sockaddr_in a[2];
+	struct msghdr *m;
+	void *nowhere;
+
+	nowhere = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	m = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		 -1, 0);
+	ASSERT_TRUE(nowhere != MAP_FAILED && m != MAP_FAILED);
+	udp_pair(self->s, a);
+	*m = (struct msghdr){
+		.msg_name = nowhere, .msg_namelen = sizeof(a[0]),
+		.msg_iov = &v, .msg_iovlen = 1,
+	};
+	ASSERT_EQ(sendto(self->s[1], "1234", 4, 0, (struct sockaddr *)&a[0],
+			 sizeof(a[0])), 4);
+	EXPECT_EQ(do_msg(self, ROOST_OP_RECVMSG, self->s[0], m), -EFAULT);
+	m->msg_name = NULL;
+	m->msg_namelen = 0;
+	ASSERT_EQ(mprotect(m, 4096, PROT_READ), 0);
+	ASSERT_EQ(sendto(self->s[1], "5678", 4, 0, (struct sockaddr *)&a[0],
+			 sizeof(a[0])), 4);
+	EXPECT_EQ(do_msg(self, ROOST_OP_RECVMSG, self->s[0], m), -EFAULT);
+	EXPECT_EQ(memcmp(self->in, "5678", 4), 0);
+	ASSERT_EQ(mprotect(m, 4096, PROT_READ | PROT_WRITE), 0);
+	ASSERT_EQ(sendto(self->s[1], "90", 2, 0, (struct sockaddr *)&a[0],
+			 sizeof(a[0])), 2);
+	EXPECT_EQ(do_msg(self, ROOST_OP_RECVMSG, self->s[0], m), 2);
+	munmap(m, 4096);
+	munmap(nowhere, 4096);
+}
+
 /* The header and the pieces are read when it is tried, or before: either way
  * the bytes arrive that were there at the submission. */
 TEST_F(msg, armed_with_pieces)

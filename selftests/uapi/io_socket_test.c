@@ -452,6 +452,7 @@ TEST_F(io, bad_buffers)
 	void *nowhere = mmap(NULL, 8192, PROT_NONE,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	void *wild = (void *)0xffff800000000000UL;
+	char *part;
 
 	unix_pair(self->s, SOCK_STREAM);
 	ASSERT_EQ(send(self->s[1], self->out, 10, 0), 10);
@@ -465,6 +466,15 @@ TEST_F(io, bad_buffers)
 		  of_msg(-EFAULT));
 	/* nothing has come of it on the other side */
 	EXPECT_EQ(drain_socket(self->s[1]), 0);
+	/* the second half of one is not there; then it is */
+	part = (char *)nowhere + 4096 - 5;
+	ASSERT_EQ(mprotect(nowhere, 4096, PROT_READ | PROT_WRITE), 0);
+	EXPECT_EQ(now(self, sqe_send(0, self->s[0], part, 10)), -EFAULT);
+	EXPECT_EQ(drain_socket(self->s[1]), 0);
+	ASSERT_EQ(mprotect(nowhere, 8192, PROT_READ | PROT_WRITE), 0);
+	memset(part, 'x', 10);
+	EXPECT_EQ(now(self, sqe_send(0, self->s[0], part, 10)), 10);
+	EXPECT_EQ(drain_socket(self->s[1]), 10);
 	/* and the bytes that could not be stored are still to be had */
 	EXPECT_EQ(now(self, sqe_recv(0, self->s[0], self->in, 64)), 10);
 	/* while it waits the memory goes */

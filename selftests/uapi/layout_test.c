@@ -171,6 +171,7 @@ static const struct row rows[] = {
 	FIELD(roost_domain_stat, parks_busy, 280, 8),
 };
 
+/* C33 */
 TEST(structures)
 {
 	unsigned int i;

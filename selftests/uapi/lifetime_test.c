@@ -202,14 +202,15 @@ FIXTURE(end) {
 
 FIXTURE_SETUP(end)
 {
-	self->polls = env_number("ROOST_POLLS", 10000);
-	self->timers = env_number("ROOST_TIMERS", 10000);
+	self->polls = rounds_of("ROOST_POLLS", 10000);
+	self->timers = rounds_of("ROOST_TIMERS", 10000);
 }
 
 FIXTURE_TEARDOWN(end)
 {
 }
 
+/* S2-28, C48 */
 TEST_F_TIMEOUT(end, kill, 300)
 {
 	uint64_t start, took;
@@ -318,7 +319,7 @@ TEST(end_of_the_main_thread_only)
 /* Many short lives, killed at random points of their start. */
 TEST_F_TIMEOUT(end, killed_at_any_moment, 300)
 {
-	const unsigned long rounds = env_number("ROOST_KILL_ROUNDS", 200);
+	const unsigned long rounds = rounds_of("ROOST_KILL_ROUNDS", 200);
 	uint64_t seed = 42, span;
 	unsigned long i;
 	int status;

@@ -363,7 +363,7 @@ static int use_up_and_end(void *arg)
 	return 0;
 }
 
-TEST_F_TIMEOUT(limits, ends_give_all_back, 120)
+TEST_F(limits, ends_give_all_back)
 {
 	static const char *const ways[] = {
 		"close", "exit", "kill", "exec", "mapped", "child keeps it",
@@ -709,7 +709,7 @@ static int come_and_go(void *arg)
 	return 0;
 }
 
-TEST_F_TIMEOUT(limits, many_at_once, 120)
+TEST_F(limits, many_at_once)
 {
 	struct crowd *c = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -81,6 +81,7 @@ static bool over(struct carrier *c)
 	return pthread_tryjoin_np(c->thread, &ret) == 0;
 }
 
+/* S1-01 */
 TEST_F(park, wake_before_park_is_a_permit)
 {
 	uint32_t outcome;
@@ -144,7 +145,7 @@ TEST_F(park, deadline_in_the_past)
 	EXPECT_LT(now_ns() - before, wide(100 * MSEC));
 }
 
-/* P1: something happened since the sample was taken. */
+/* S0-73, S2-15, S2-19: P1: something happened since the sample was taken. */
 TEST_F(park, changed_event_counter)
 {
 	struct roost_cqe cqe;
@@ -178,6 +179,7 @@ TEST_F(park, idle_bit_cleared_before)
 	EXPECT_EQ(stat_of(&self->d).wakes_received, 1);
 }
 
+/* S2-21 */
 TEST_F(park, wake_by_index)
 {
 	struct carrier *c = self->c;
@@ -194,7 +196,7 @@ TEST_F(park, wake_by_index)
 	EXPECT_EQ(wake(&self->d, ROOST_WAKE_INDEX, 1), -ESRCH);
 }
 
-/* The waker's half in user space: bit, then word, then the call. */
+/* S2-17, S2-27: The waker's half in user space: bit, then word, then the call. */
 TEST_F(park, wake_as_a_library_does)
 {
 	struct carrier *c = self->c;
@@ -238,7 +240,7 @@ static int package_of(int cpu)
 	return package;
 }
 
-/* One that sleeps in the waker's package, though others have a higher index. */
+/* S1-03: One that sleeps in the waker's package, though others have a higher index. */
 TEST_F(park, wake_one_takes_one_nearby)
 {
 	int far = 1, here = package_of(0);
@@ -266,7 +268,7 @@ TEST_F(park, wake_one_takes_one_nearby)
 			pthread_join(c[i].thread, NULL);
 }
 
-/* Of those that are alike, the highest bit first. */
+/* S1-03, S2-27: Of those that are alike, the highest bit first. */
 TEST_F(park, wake_one_takes_the_highest)
 {
 	struct carrier *c = self->c;
@@ -364,6 +366,7 @@ static void on_signal(int sig)
 	signals++;
 }
 
+/* S2-10 */
 TEST_F(park, signal_ends_it)
 {
 	struct sigaction sa = { .sa_handler = on_signal,

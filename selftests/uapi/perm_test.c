@@ -292,6 +292,7 @@ static int by_exec(struct stranger *s)
 	return exit_code(pid);
 }
 
+/* S2-02 */
 TEST_F(perm, strangers)
 {
 	const struct {

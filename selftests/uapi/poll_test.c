@@ -364,9 +364,9 @@ TEST_F(poll, what_cannot_be_polled)
 }
 
 /*
- * POLLFREE: a signalfd's queue is that of the thread group which called poll,
- * and goes with it.  Here the group goes by exec of nobody: a child makes the
- * domain and the signalfd, arms and ends, with the file kept by us.
+ * S2-07: POLLFREE: a signalfd's queue is that of the thread group which called
+ * poll, and goes with it.  Here the group goes by exec of nobody: a child makes
+ * the domain and the signalfd, arms and ends, with the file kept by us.
  */
 TEST_F(poll, queue_that_dies_first)
 {
@@ -466,7 +466,7 @@ TEST_F(poll, one_shot_lets_go)
 
 TEST_F_TIMEOUT(poll, many, 300)
 {
-	const unsigned int n = env_number("ROOST_POLLS", 10000);
+	const unsigned int n = rounds_of("ROOST_POLLS", 10000);
 	struct rlimit files = { 2 * n + 100, 2 * n + 100 };
 	unsigned int i, round, got;
 	struct roost_cqe cqe;
@@ -526,10 +526,10 @@ static void *write_main(void *arg)
 	return NULL;
 }
 
-/* No edge is lost between the exchange of the word and the read. */
+/* S2-05: No edge is lost between the exchange of the word and the read. */
 TEST_F_TIMEOUT(poll, no_lost_edge, 300)
 {
-	struct writer x = { .n = env_number("ROOST_EDGES", 100000) };
+	struct writer x = { .n = rounds_of("ROOST_EDGES", 100000) };
 	unsigned long got = 0;
 	char buffer[64];
 	struct roost_cqe cqe;

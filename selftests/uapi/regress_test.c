@@ -580,7 +580,7 @@ static void *send_signals(void *arg)
  * then, and tries again each time, must get there: also where the domain is so
  * large that making it takes longer than that.
  */
-TEST_F_TIMEOUT(regress, large_domain_under_signals, 120)
+TEST_F(regress, large_domain_under_signals)
 {
 	struct sigaction sa = { .sa_handler = ignore };
 	struct pest pest = { .victim = (pid_t)syscall(SYS_gettid) };

@@ -407,7 +407,7 @@ TEST_F(ring, forged_kernel_words)
  */
 TEST_F(ring, many)
 {
-	const uint64_t total = 20000 * env_number("ROOST_ROUNDS", 1);
+	const uint64_t total = rounds_of("ROOST_ROUNDS", 20000);
 	uint64_t sent = 0, got = 0, seed = 88172645463325252ULL;
 	struct roost_sqe nop;
 	struct roost_cqe cqe;

@@ -31,6 +31,15 @@
 
 #include <linux/roost.h>
 
+/*
+ * Seconds until a test is taken for hung, instead of the harness's 30: with checkers in
+ * the kernel, on emulated CPUs that others want as well, much takes that long.
+ */
+#ifdef TEST_TIMEOUT_DEFAULT
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT	300
+#endif
+
 #define MSEC	1000000ULL
 #define SEC	1000000000ULL
 
@@ -83,6 +92,20 @@ static inline unsigned long env_number(const char *name, unsigned long unset)
 	const char *s = getenv(name);
 
 	return s && *s ? strtoul(s, NULL, 0) : unset;
+}
+
+/*
+ * Rounds of a loop: what the environment says, or those that are usual.  A kernel with
+ * checkers does the part of the usual ones that ROOST_SLOW_KERNEL says, and never less
+ * than a hundred.
+ */
+static inline unsigned long rounds_of(const char *name, unsigned long usual)
+{
+	unsigned long n = usual / env_number("ROOST_SLOW_KERNEL", 1);
+
+	if (n < 100)
+		n = usual < 100 ? usual : 100;
+	return env_number(name, n);
 }
 
 /*

@@ -148,6 +148,7 @@ FIXTURE_TEARDOWN(spin)
 		EXPECT_EQ((self)->t.detached, -EPERM); \
 	} while (0)
 
+/* S3-50 */
 TEST_SPIN(loses_its_worker)
 {
 	unsigned int i;
@@ -188,7 +189,7 @@ TEST_SPIN(preempted)
 	EXPECT_EQ(stat_of(&self->d).spun, 1);
 }
 
-/* Nobody is displaced for nothing; a completion that waits is something. */
+/* S3-54: Nobody is displaced for nothing; a completion that waits is something. */
 TEST_SPIN(only_while_work_waits)
 {
 	struct roost_cqe cqe;
@@ -222,6 +223,7 @@ TEST_SPIN(staged_work_waits)
 	EXPECT_LOST(self);
 }
 
+/* S0-43 */
 TEST_SPIN(not_inside_the_library)
 {
 	set_queued(&self->d, 1);

@@ -6,6 +6,7 @@
 
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
 #include <linux/userfaultfd.h>
 
@@ -217,6 +218,75 @@ TEST_STANDBY(takes_a_blocked_worker)
 	}
 }
 
+/* One that waits in STANDBY, with a structure of its own. */
+struct waiting {
+	const struct dom *d;
+	struct roost_standby *s;
+	pthread_t id;
+	volatile pid_t tid;
+	int ret;
+};
+
+static void *wait_for_worker(void *arg)
+{
+	struct waiting *t = arg;
+
+	t->tid = (pid_t)syscall(SYS_gettid);
+	t->ret = call(t->d->fd, ROOST_IOC_STANDBY, t->s);
+	return NULL;
+}
+
+/* Until the kernel says that the thread sleeps, and nothing else does it. */
+static bool falls_asleep(struct waiting *t)
+{
+	uint64_t limit = now_ns() + wide(20 * SEC);
+	char path[64], line[256];
+	bool asleep = false;
+	const char *state;
+	FILE *f;
+
+	while (!asleep && now_ns() < limit) {
+		sleep_ns(MSEC);
+		if (!t->tid)
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/task/%d/stat", t->tid);
+		f = fopen(path, "re");
+		check(f);
+		state = fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
+		asleep = state && state[2] == 'S';
+		fclose(f);
+	}
+	return asleep;
+}
+
+/* It cannot be told which worker it has: then it has none. */
+TEST_STANDBY(memory_goes_while_it_waits)
+{
+	struct waiting t = { .d = &self->d };
+	uint64_t lease;
+
+	t.s = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		   -1, 0);
+	ASSERT_TRUE(t.s != MAP_FAILED);
+	ASSERT_EQ(pthread_create(&t.id, NULL, wait_for_worker, &t), 0);
+	ASSERT_TRUE(falls_asleep(&t));
+	ASSERT_EQ(mprotect(t.s, 4096, PROT_READ), 0);
+	stuck_start(&self->t, &self->d, &self->w, false);
+	ASSERT_EQ(pthread_join(t.id, NULL), 0);
+	EXPECT_EQ(t.ret, -EFAULT);
+	EXPECT_EQ(stat_of(&self->d).taken, 1);
+	EXPECT_EQ(lease_of(&self->w), 0);
+	EXPECT_FALSE(on_cpu(&self->d, &self->w));
+	ASSERT_EQ(attach(&self->w), 0);
+	lease = lease_of(&self->w);
+	EXPECT_EQ(lease, self->t.lease + 2);
+	stuck_finish(&self->t);
+	EXPECT_TRUE(self->t.lost);
+	EXPECT_EQ(lease_of(&self->w), lease);
+	EXPECT_EQ(detach(&self->w), 0);
+	munmap(t.s, 4096);
+}
+
 /* While the new one runs, the old one comes back: it has no bits of the worker. */
 TEST_STANDBY(displaced_leaves_the_bits_alone)
 {
@@ -235,6 +305,7 @@ TEST_STANDBY(displaced_leaves_the_bits_alone)
 	EXPECT_EQ(self->s.detached, 0);
 }
 
+/* S0-43 */
 TEST_STANDBY(not_inside_the_library)
 {
 	stuck_start(&self->t, &self->d, &self->w, true);

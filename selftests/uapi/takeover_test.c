@@ -435,6 +435,7 @@ TEST_CARRIERS(two_domains)
 TEST_CARRIERS(too_many_domains)
 {
 	enum { MOST = 16 };
+	struct roost_standby s = { 0 };
 	struct dom d[MOST];
 	struct wrk w[MOST];
 	int i;
@@ -445,6 +446,7 @@ TEST_CARRIERS(too_many_domains)
 		ASSERT_EQ(attach(&w[i]), 0);
 	}
 	EXPECT_EQ(attach(&self->w), -EBUSY);
+	EXPECT_EQ(call(self->d.fd, ROOST_IOC_STANDBY, &s), -EBUSY);
 	EXPECT_EQ(detach(&w[3]), 0);
 	EXPECT_EQ(attach(&self->w), 0);
 	EXPECT_EQ(attach(&w[3]), -EBUSY);

@@ -108,6 +108,7 @@ TEST_F(worker, carry_workers_of_two_domains)
 	EXPECT_EQ(detach(&self->w[0]), 0);
 }
 
+/* S2-01 */
 TEST_F(worker, detach_is_the_carriers)
 {
 	EXPECT_EQ(detach(&self->w[0]), -EPERM);
@@ -146,6 +147,7 @@ static void *park_only(void *arg)
 	return (void *)(long)enter(arg, &e);
 }
 
+/* S2-01 */
 TEST_F(worker, parking_is_the_carriers)
 {
 	ASSERT_EQ(attach(&self->w[0]), 0);

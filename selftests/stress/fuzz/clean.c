@@ -250,7 +250,7 @@ static void look_for_lost(void)
 static void enter_or_park(struct carrier_of *c, uint32_t event, bool park)
 {
 	struct roost_enter e = { .to_submit = staged(&c->w) };
-	uint64_t start = now_ns(), end;
+	uint64_t start = now_ns(), cpu = cpu_ns(), end;
 	int ret;
 
 	if (park) {
@@ -262,8 +262,9 @@ static void enter_or_park(struct carrier_of *c, uint32_t event, bool park)
 	ret = enter(&c->w, &e);
 	check(ret == 0 || ret == -EINTR);
 	end = now_ns();
+	spend(&shared->clean.cpu, cpu_ns() - cpu);
 	if (!park)
-		raise_to(&shared->clean.longest_call, end - start);
+		spend(&shared->clean.clock, end - start);
 	else if (end > e.deadline)
 		raise_to(&shared->clean.longest_park, end - e.deadline);
 }

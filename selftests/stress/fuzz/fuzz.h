@@ -38,10 +38,20 @@ struct at {
 	_Atomic int tid;
 };
 
+/* What a call should not take. */
+#define LONG_CALL	(100 * MSEC)
+
+/* What calls took. */
+struct spent {
+	_Atomic uint64_t calls, over;	/* all; those of more than LONG_CALL */
+	_Atomic uint64_t longest;
+};
+
 /* Figures of the clean domain; one writer each but for the maxima. */
 struct clean_figures {
 	_Atomic uint64_t timers, polls, multis, echoes;
-	_Atomic uint64_t longest_call;	/* an ENTER that does not park */
+	/* calls: by the clock only those that do not park */
+	struct spent clock, cpu;
 	_Atomic uint64_t longest_park;	/* beyond its deadline */
 	_Atomic uint64_t latest_timer;
 	_Atomic uint64_t early, doubled, stray, bad, lost;
@@ -52,6 +62,7 @@ struct shared {
 	_Atomic bool stop;
 	_Atomic uint64_t ops_left;	/* of the fuzzing; ends at 0 */
 	_Atomic uint64_t done[NR_KINDS], failed[NR_KINDS];
+	struct spent cpu[NR_KINDS];
 	_Atomic uint64_t errnos[MAX_ERRNO];
 	_Atomic uint64_t entries[ROOST_OP_NR + 1];
 	_Atomic uint64_t drained, faults;
@@ -97,6 +108,8 @@ struct rng rng_of(uint64_t seed, uint64_t a, uint64_t b, uint64_t c);
 int counted(enum kind kind, int ret);
 void print_figures(void);
 void raise_to(_Atomic uint64_t *max, uint64_t value);
+uint64_t cpu_ns(void);
+void spend(struct spent *spent, uint64_t ns);
 
 /* arena.c: memory that may be written to by anybody, in windows */
 #define WINDOWS		24

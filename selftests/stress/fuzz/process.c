@@ -77,6 +77,7 @@ static void *fuzz_main(void *arg)
 	struct rng r = rng_of(options.seed, my_slot, my_generation, thread);
 	struct at *at = at_of(thread);
 	enum kind kind;
+	uint64_t cpu;
 
 	atomic_store(&at->tid, (int)syscall(SYS_gettid));
 	if (options.fail)
@@ -85,7 +86,9 @@ static void *fuzz_main(void *arg)
 		kind = choose(&r);
 		atomic_store(&at->kind, kind);
 		atomic_store(&at->since, now_ns());
+		cpu = cpu_ns();
 		counted(kind, actions[kind].run(&r));
+		spend(&shared->cpu[kind], cpu_ns() - cpu);
 		/* its own file table, and back to nothing: not an owner any more */
 		if (one_in(&r, 50000))
 			unshare(CLONE_FILES);

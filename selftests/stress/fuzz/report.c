@@ -38,19 +38,59 @@ void raise_to(_Atomic uint64_t *max, uint64_t value)
 		;
 }
 
+/*
+ * What the calling thread has used of a CPU, in ns.  Not how long it slept or waited
+ * for a CPU; but whatever interrupted it, and in a VM also what the machine below
+ * did meanwhile, so that what is said to be short has been.
+ */
+uint64_t cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * SEC + (uint64_t)ts.tv_nsec;
+}
+
+/* Count a call that took @ns. */
+void spend(struct spent *spent, uint64_t ns)
+{
+	atomic_fetch_add(&spent->calls, 1);
+	if (ns > LONG_CALL)
+		atomic_fetch_add(&spent->over, 1);
+	raise_to(&spent->longest, ns);
+}
+
+/* Columns: how often, refused, more than 100 ms of CPU time, and the longest, in us. */
 static void print_kinds(void)
 {
-	unsigned long long done = 0;
+	unsigned long long done = 0, over = 0;
 	unsigned int i;
 
-	printf("# %-12s %10s %10s\n", "kind", "done", "failed");
+	printf("# %-12s %10s %10s %10s %10s\n", "kind", "done", "failed",
+	       "over100ms", "longest");
 	for (i = 0; i < NR_KINDS; i++) {
-		printf("# %-12s %10llu %10llu\n", kind_names[i],
+		struct spent *cpu = &shared->cpu[i];
+
+		printf("# %-12s %10llu %10llu %10llu %10llu\n", kind_names[i],
 		       (unsigned long long)shared->done[i],
-		       (unsigned long long)shared->failed[i]);
+		       (unsigned long long)shared->failed[i],
+		       (unsigned long long)cpu->over,
+		       (unsigned long long)cpu->longest / 1000);
 		done += shared->done[i];
+		over += cpu->over;
 	}
-	printf("# %-12s %10llu\n", "all", done);
+	printf("# %-12s %10llu %10s %10llu\n", "all", done, "", over);
+	printf("# operations without the scribbling: %llu\n",
+	       done - shared->done[K_SCRIBBLE]);
+}
+
+/* Of the clean domain. */
+static void print_spent(const char *what, const struct spent *spent)
+{
+	printf("# %s: %llu, over 100 ms %llu, longest %llu us\n", what,
+	       (unsigned long long)spent->calls,
+	       (unsigned long long)spent->over,
+	       (unsigned long long)spent->longest / 1000);
 }
 
 /* So many pairs a line. */
@@ -82,8 +122,9 @@ void print_figures(void)
 	printf("# clean domain: %llu timers, %llu polls, %llu multishot, %llu echoes\n",
 	       (unsigned long long)c->timers, (unsigned long long)c->polls,
 	       (unsigned long long)c->multis, (unsigned long long)c->echoes);
-	printf("# longest call %llu us, park late %llu us, timer late %llu us\n",
-	       (unsigned long long)c->longest_call / 1000,
+	print_spent("its calls that do not park, by the clock", &c->clock);
+	print_spent("all its calls, CPU time", &c->cpu);
+	printf("# longest park late %llu us, timer late %llu us\n",
 	       (unsigned long long)c->longest_park / 1000,
 	       (unsigned long long)c->latest_timer / 1000);
 }
