@@ -11,14 +11,11 @@ KDIR ?=
 # how long `make fuzz` goes on, and where its random numbers start
 MINUTES ?= 30
 SEED ?=
-# kernels whose VMs `make check` boots
-CHECK_KERNELS ?= 6.1 6.12
-# and the debugging kernel for KUnit and the short tests
-CHECK_DEBUG ?=
-
-export CHECK_KERNELS CHECK_DEBUG
-
-.PHONY: all setup kmod kunit lib tools roostctl examples selftests check check-kernels style fuzz demo bench bench-vm clean help
+# options of `make behaviours` and `make cases`, as --complete
+BEHAVIOURS ?=
+# faults that `make mutants` puts in, as 'steal-* mpmc-*', and options
+MUTANTS ?=
+.PHONY: all setup kmod kunit lib tools roostctl examples selftests check check-kernels check-library coverage behaviours cases mutants style fuzz demo bench bench-vm clean help
 # One after the other; the folders' own makes use the job server.
 .NOTPARALLEL:
 
@@ -35,7 +32,12 @@ help:
 	@echo 'make bench       tools/bench'
 	@echo 'make selftests   the test programs'
 	@echo 'make check       all tests, on this machine and in VMs (CHECK_KERNELS=, CHECK_DEBUG=)'
-	@echo 'make check-kernels  the VM tests on every kernel, and a table (KERNELS=, CHECK=options)'
+	@echo 'make check-kernels  the VM tests on every kernel, and a matrix (KERNELS=, FOLDERS=, FRESH=1)'
+	@echo 'make check-library  the library in all its ways, and under tools (CELLS=, FRESH=1)'
+	@echo 'make coverage    which lines of the module its tests run (COVERAGE=options)'
+	@echo 'make behaviours  what there has to be, the tests for it, and what they last said'
+	@echo 'make cases       the same for what has broken other systems'
+	@echo 'make mutants     faults put into the library: does a test find each? (MUTANTS=names)'
 	@echo 'make style       static checks'
 	@echo 'make fuzz        random calls on a debugging kernel (MINUTES=, SEED=, FUZZ=--fail)'
 	@echo 'make demo        the server demonstration in a VM (KERNEL=, DURATION=, ROUNDS=)'
@@ -83,7 +85,23 @@ check:
 	@tools/check/check.sh
 
 check-kernels:
-	@tools/check/kernels.sh $(KERNELS) $(if $(CHECK),-- $(CHECK))
+	@tools/check/kernels.sh $(if $(FRESH),--fresh) $(FOLDERS:%=--folder %) $(KERNELS)
+
+check-library:
+	@tools/check/library.sh $(if $(FRESH),--fresh) $(foreach cell,$(CELLS),'$(cell)')
+
+behaviours:
+	@tools/check/behaviours.py $(BEHAVIOURS)
+
+cases:
+	@tools/check/behaviours.py $(BEHAVIOURS) Documentation/cases.rst
+
+coverage:
+	@tools/check/coverage.sh $(COVERAGE)
+
+mutants:
+	@tools/setup.sh build
+	@tools/check/mutants.py $(MUTANTS)
 
 style:
 	@tools/setup.sh check

@@ -2,29 +2,41 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 #
 # Runs all tests: on this machine, then in VMs for each kernel that $CHECK_KERNELS
-# names: those of the device and of the library; the stress; those of the library once
-# more, with a module that takes workers away from who blocks (carriers=1; what needs that
-# must not be skipped there, ROOST_TAKEOVER=must); the module's own.  Two kernels side by
-# side.  On the debugging kernel $CHECK_DEBUG (none if empty) only the KUnit suites and
-# the tests that are short are run; one that $CHECK_KERNELS names gets them all.
+# names (6.1 6.12-rt): those of the device and of the library; the stress; those of the
+# library once more, with a module that takes workers away from who blocks (carriers=1;
+# what needs that must not be skipped there, ROOST_TAKEOVER=must); the module's own.  Two
+# kernels side by side.  On the debugging kernel $CHECK_DEBUG (6.1-debug; none if empty)
+# only the KUnit suites and the tests that are short are run; one that $CHECK_KERNELS
+# names gets them all.  The library's tests are also compiled for aarch64, and run by an
+# emulator; and with the sanitizers $CHECK_TOOLS (asan tsan; none if empty).  In VMs they
+# do a $CHECK_SLOW-th (4) of the rounds that they do here, for aarch64 a fourth of that,
+# with sanitizers a fortieth; on kernels with checkers a tenth, and so do those of the
+# device.
 #
-#   tools/check/check.sh [--static] [--host-only | --vm-only] [--only PATTERN]
+#   tools/check/check.sh [--static] [--host-only | --vm-only] [--only PATTERN]...
 #
 # --static adds the static checks; --only takes a shell pattern for paths like
-# selftests/uapi/park_test. What is a test is a matter of place and name:
+# selftests/uapi/park_test, and may be said more than once.  With $CHECK_MODULES the
+# modules are built in that folder instead of build/, with $CHECK_KBUILD as arguments to
+# make, and what the guests leave in /out is copied to folders KERNEL-BOOT in $CHECK_OUT
+# (see coverage.sh). What is a test is a matter of place and name:
 #
 #   selftests/unit/*_test     this machine
-#   selftests/runtime/*_test  this machine, and the VMs with ROOST_BACKEND=kernel
+#   selftests/runtime/*_test  this machine, and the VMs with ROOST_BACKEND=kernel;
+#                             for aarch64 called aarch64/selftests/runtime/*_test, with
+#                             sanitizers asan/ and tsan/selftests/runtime/*_test
 #   selftests/httpd/*_test    this machine, and the VM with ROOST_BACKEND=kernel
 #   selftests/bench/*_test    this machine
+#   selftests/gdb/*_test      this machine
+#   selftests/trace/*_test    this machine
 #   selftests/packaging/install.sh   this machine
 #   selftests/uapi/*_test     VM
 #   selftests/stress/lib_*    this machine, and the VMs (executables)
-#   selftests/compat/*_test   VM, where the kernel runs 32-bit programs
+#   selftests/compat/*_test   VM
 #   selftests/netlink/*_test  VM
 #   selftests/stress/*        VM, a boot of its own (executables)
 #   selftests/module/*.sh     VM, last boot; the module lies in /roost/roost.ko
-#   selftests/kunit/*.sh      VM, last boot, of debugging kernels
+#   selftests/kunit/*.sh      VM, last boot, of kernels that are built here
 #
 # A file `settings` in the folder may say timeout=SECONDS for each program there,
 # and short=NAMES of those that are short.
@@ -35,22 +47,31 @@ set -u
 . "$(dirname "$0")/../common.sh"
 # shellcheck source=tools/check/results.sh
 . "$ROOST_TOP/tools/check/results.sh"
+# shellcheck source=tools/check/ways.sh
+. "$ROOST_TOP/tools/check/ways.sh"
 
-kernels=${CHECK_KERNELS:-6.1 6.12}
-debug=${CHECK_DEBUG-}
+kernels=${CHECK_KERNELS:-6.1 6.12-rt}
+debug=${CHECK_DEBUG-6.1-debug}
 case " $kernels " in *" $debug "*) debug='' ;; esac
-static='' host=1 vm=1 only='*'
+modules=${CHECK_MODULES:-$ROOST_TOP/build} out=${CHECK_OUT:-}
+read -ra kbuild <<< "${CHECK_KBUILD:-}"
+# Which part of the rounds tests do with tools, beside the tenth that they do anyway.
+TOOLS_SLOW=4
+# For the shells that xargs starts.
+export -f run_in_way folder_of
+static='' host=1 vm=1 only=()
 while [ $# -gt 0 ]; do
 	case $1 in
 	--static)	static=1 ;;
 	--host-only)	vm='' ;;
 	--vm-only)	host='' ;;
-	--only)		only=${2:?--only wants a pattern}; shift ;;
+	--only)		only+=("${2:?--only wants a pattern}"); shift ;;
 	-h|--help)	usage; exit 0 ;;
 	*)		die "unknown argument $1" ;;
 	esac
 	shift
 done
+[ ${#only[@]} -gt 0 ] || only=('*')
 
 # shellcheck disable=SC2086 # lists of words
 known_kernels $kernels $debug
@@ -90,17 +111,31 @@ limit_of()
 	echo $((${limit:-120} * $2))
 }
 
+# wanted PATH: does --only name it?
+wanted()
+{
+	local pattern
+
+	for pattern in "${only[@]}"; do
+		# shellcheck disable=SC2053 # a pattern is meant
+		[[ $1 != $pattern ]] || return 0
+	done
+	return 1
+}
+
 # tests_in FOLDER PATTERN...: the executables there, as paths below the top.
 tests_in()
 {
-	local folder=selftests/$1 pattern
+	local folder=selftests/$1 pattern path
 
 	shift
 	[ -d "$folder" ] || return 0
 	for pattern in "$@"; do
 		find "$folder" -maxdepth 1 -type f -perm /111 -name "$pattern" \
-			! -name '*.so*' -path "$only"
-	done | sort
+			! -name '*.so*'
+	done | sort | while read -r path; do
+		! wanted "$path" || printf '%s\n' "$path"
+	done
 }
 
 # took WHAT SECONDS: remember how long a test program ran.
@@ -124,6 +159,52 @@ run_here()
 	record "host/$path" $rc "$log" "$(needs_tap "$path")"
 }
 
+# library_tests WAY: the library's tests that are wanted as WAY/..., as paths below the top.
+library_tests()
+{
+	local source path
+
+	for source in selftests/runtime/*_test.c; do
+		path=${source%.c}
+		! wanted "$1/$path" || printf '%s\n' "$path"
+	done
+}
+
+# run_emulated PATH: one of them.
+run_emulated()
+{
+	local name=aarch64/$1 log=$work/${1//\//_}.aarch64.log rc start=$SECONDS
+
+	(
+		cd build/selftests-aarch64 &&
+		ROOST_BACKEND=futex ROOST_EMULATED=1 ROOST_SLOW=$((4 * ${CHECK_SLOW:-4})) \
+			exec timeout -k 5 "$(limit_of "$ROOST_TOP/$1" 1)" \
+			qemu-aarch64 -L /usr/aarch64-linux-gnu "./${1##*/}"
+	) >"$log" 2>"$log.errors" </dev/null
+	rc=$?
+	# the emulator's own last words look like those of a test
+	sed 's/^/# /' "$log.errors" >> "$log"
+	took "$name" $((SECONDS - start))
+	record "$name" $rc "$log" "$(needs_tap "$1")"
+}
+
+# run_with_tool TOOL PROGRAM...
+run_with_tool()
+{
+	local tool=$1 logs=$work/$1 program seconds
+
+	shift
+	mkdir -p "$logs"
+	# each is slow by itself, and most of them wait most of the time
+	printf '%s\n' "$@" | ROOST_SLOW=$TOOLS_SLOW xargs -P 2 -I {} bash -c \
+		'run_in_way "$@"' - "$tool" {} "$logs" 600
+	for program in "$@"; do
+		read -r _ seconds < "$logs/$program.rc"
+		took "$tool/selftests/runtime/$program" "$seconds"
+		record_in_way "$tool" "$program" "$logs"
+	done
+}
+
 # needs_tap PATH: "yes" for programs; scripts may speak by exit code alone.
 needs_tap()
 {
@@ -136,18 +217,28 @@ needs_tap()
 run_vm()
 {
 	local kernel=$1 name=$2 list dir path rc seconds factor=1 label=$1 packages=1
+	local release slow=${CHECK_SLOW:-4} slow_kernel=1 variable
 
 	shift 2
+	release=$(tools/kernel/kernel.sh "$kernel" release) || exit 1
 	dir=$work/vm-$kernel-$name
 	mkdir -p "$dir/logs"
 	mapfile -t list < <(grep .)
 	[ ${#list[@]} -gt 0 ] || return 0
 	# the checkers of the debug kernels make everything slow
-	case $kernel in *-debug) factor=4 ;; esac
+	if checked_kernel "$kernel"; then
+		factor=4 slow=${CHECK_SLOW:-10}
+		slow_kernel=$slow
+	fi
 	# one kernel of each kind sees CPUs that share no cache
 	case $kernel in 6.12*) packages=2 ;; esac
 	# a second time, in another way
 	case $name in carriers) label=$kernel-carriers ;; esac
+
+	# in which way the library works, if somebody has said so (library.sh)
+	for variable in ROOST_RUNQ ROOST_WAKE_SLOT ROOST_WORKERS; do
+		[ -z "${!variable:-}" ] || set -- --env "$variable=${!variable}" "$@"
+	done
 
 	rsync -a --exclude='*.[chodS]' --exclude=Makefile selftests "$dir/"
 	seconds=120
@@ -155,11 +246,14 @@ run_vm()
 		printf '%s %s\n' "$path" "$(limit_of "$path" $factor)"
 		seconds=$((seconds + $(limit_of "$path" $factor)))
 	done > "$dir/tests"
-	[ $seconds -lt 1800 ] || seconds=1800
+	[ $seconds -lt $((1800 * factor)) ] || seconds=$((1800 * factor))
 
 	printf '== %s tests in a VM with %s\n' "$name" "$kernel"
 	tools/vm/run.sh --kernel "$kernel" --smp 2 --packages $packages \
-		--mem 3G --timeout $seconds \
+		--mem 3G --boot-timeout $((300 * factor)) --timeout $seconds \
+		--env ROOST_SLOW="$slow" --env ROOST_SLOW_KERNEL="$slow_kernel" \
+		--env ROOST_SHORT="${short-}" \
+		--ko "$modules/$release/roost.ko" ${out:+--out "$out/$kernel-$name"} \
 		--log "$dir/logs" --file "$dir/selftests" --file "$dir/tests" \
 		--file tools/examples:tools/examples \
 		--file tools/roostctl/roostctl:tools/roostctl/roostctl \
@@ -226,15 +320,14 @@ alone()
 
 # The lists are made first: what is wrong with one ends it all.
 
-# device_list KERNEL CHOOSE
+# device_list CHOOSE
 device_list()
 {
-	$2 uapi '*_test'
-	# tinyconfig has nothing for 32-bit programs
-	case $1 in *-debug) ;; *) $2 compat '*_test' ;; esac
-	$2 netlink '*_test'
-	$2 runtime '*_test'
-	$2 httpd '*_test'
+	$1 uapi '*_test'
+	$1 compat '*_test'
+	$1 netlink '*_test'
+	$1 runtime '*_test'
+	$1 httpd '*_test'
 }
 
 # device_tests KERNEL CHOOSE
@@ -242,7 +335,7 @@ device_tests()
 {
 	local list
 
-	list=$(device_list "$@") || exit 1
+	list=$(device_list "$2") || exit 1
 	run_vm "$1" device --env ROOST_BACKEND=kernel <<< "$list"
 }
 
@@ -258,7 +351,7 @@ stress_tests()
 carriers_list()
 {
 	tests_in runtime '*_test'
-	named_in stress lib_io_test lib_meet_test lib_parkwake_test
+	named_in stress lib_invariant_test lib_io_test lib_meet_test lib_parkwake_test
 }
 
 # carriers_tests KERNEL CHOOSE: all, whatever that says
@@ -277,13 +370,12 @@ module_tests()
 	local kunit=() release list
 
 	list=$($2 module '*.sh') || exit 1
-	case $1 in
-	*-debug)
+	if built_kernel "$1"; then
 		release=$(tools/kernel/kernel.sh "$1" release) || exit 1
-		kunit=(--file "build/$release/roost_kunit.ko" --file kmod/tests)
+		kunit=(--file "$modules/$release/roost_kunit.ko"
+			--file kmod/tests:kmod/tests --env ROOST_TESTS=/roost/kmod/tests)
 		list=$(tests_in kunit '*.sh')$'\n'$list
-		;;
-	esac
+	fi
 	run_vm "$1" module --no-module "${kunit[@]}" <<< "$list"
 }
 
@@ -292,6 +384,8 @@ module_tests()
 vm_tests()
 {
 	local choose=tests_in boot order='device stress module carriers'
+	# for run_vm(): some tests have a course that is short
+	local short=${2:+1}
 
 	[ "$1" != "${kernels%% *}" ] || order='stress device carriers module'
 	if [ -n "${2:-}" ]; then
@@ -360,13 +454,29 @@ collect()
 start=$SECONDS
 step 'packages' tools/setup.sh check demo bench
 step 'library, examples and test programs' make selftests
+emulated=''
+[ -z "$host" ] || emulated=$(library_tests aarch64)
+if [ -n "$emulated" ]; then
+	step 'packages for aarch64' tools/setup.sh aarch64
+	step 'library and its tests for aarch64' make -C selftests/runtime \
+		CROSS_COMPILE=aarch64-linux-gnu-
+fi
+tools=''
+for tool in ${CHECK_TOOLS-asan tsan}; do
+	if [ -n "$host" ] && [ -n "$(library_tests "$tool")" ]; then
+		tools+=" $tool"
+		step "library and its tests for $tool" make -C selftests/runtime \
+			SAN="$(sanitizer_of "$tool")"
+	fi
+done
 if [ -n "$vm" ]; then
 	for kernel in $kernels $debug; do
 		step "kernel $kernel" tools/kernel/kernel.sh "$kernel"
-		step "module for $kernel" make kmod KVER="$kernel"
-		case $kernel in
-		*-debug) step "KUnit module for $kernel" make kunit KVER="$kernel" ;;
-		esac
+		step "module for $kernel" tools/kernel/kmod.sh --kver "$kernel" \
+			--build "$modules" "${kbuild[@]}"
+		! built_kernel "$kernel" ||
+			step "KUnit module for $kernel" tools/kernel/kmod.sh \
+				--kver "$kernel" --build "$modules" --kunit "${kbuild[@]}"
 	done
 fi
 
@@ -380,18 +490,29 @@ if [ -n "$host" ]; then
 	for path in $(tests_in unit '*_test'; tests_in runtime '*_test'
 		      tests_in httpd '*_test'; tests_in bench '*_test'
 		      tests_in stress 'lib_*_test'
+		      tests_in gdb '*_test'; tests_in trace '*_test'
 		      tests_in packaging install.sh); do
 		run_here "$path"
 	done
 fi
+if [ -n "$emulated" ]; then
+	printf '== tests of the library for aarch64\n'
+	for path in $emulated; do
+		run_emulated "$path"
+	done
+fi
+for tool in $tools; do
+	printf '== tests of the library with %s\n' "$tool"
+	mapfile -t programs < <(library_tests "$tool" | sed 's|.*/||')
+	run_with_tool "$tool" "${programs[@]}"
+done
 if [ -n "$static" ]; then
 	wait "${background[0]}"
 	record static $? "$work/static.log" yes
 	background=()
 fi
 if [ -n "$vm" ]; then
-	# shellcheck disable=SC2053 # a pattern is meant
-	if [[ tools/vm/selftest.sh == $only ]]; then
+	if wanted tools/vm/selftest.sh; then
 		printf '== the VM runner\n'
 		tools/vm/selftest.sh > "$work/vm-runner.log" 2>&1 </dev/null
 		record tools/vm/selftest.sh $? "$work/vm-runner.log" yes
@@ -416,5 +537,5 @@ if [ -s "$times" ]; then
 	sort -rn "$times" | head -n 8
 fi
 printf '\n%d s, logs in %s\n' $((SECONDS - start)) "$work"
-[ -s "$results" ] || say "no test was run: does anything match --only '$only'?"
+[ -s "$results" ] || say "no test was run: does anything match --only '${only[*]}'?"
 summary

@@ -6,7 +6,8 @@
 #   tools/check/static.sh [CHECK...]
 #
 # The checks are the functions named check_* below; each prints what it found
-# fault with, and has passed if that is nothing and it returned 0.
+# fault with, and has passed if that is nothing and it returned 0. $STATIC_KERNELS:
+# those that the module is compiled for.
 
 # shellcheck disable=SC2317 # the checks are called by name
 set -u
@@ -15,7 +16,7 @@ set -u
 cd "$ROOST_TOP" || exit 125
 
 build=$ROOST_TOP/build/static
-kernels='6.1 6.12'
+kernels=${STATIC_KERNELS:-6.1 6.12}
 
 # sources PATHSPEC...: tracked and new files, as git sees them.
 sources()
@@ -51,6 +52,7 @@ module_build()
 	local kernel=$1 log=$build/kbuild.log
 
 	shift
+	case $kernel in 7.*) set -- "$@" CHECK="$ROOST_TOP/tools/check/sparse.sh" ;; esac
 	rm -rf "$build/kmod"
 	tools/kernel/kmod.sh --kver "$kernel" --build "$build/kmod" "$@" \
 		C=2 W=1 CF=-D__CHECK_ENDIAN__ >/dev/null 2>"$log" || {
@@ -231,6 +233,13 @@ check_docs()
 	done
 	[ "$(grep -cE '^E[A-Z0-9]+ +.*``[a-z_]+_test: ' "$doc")" -gt 20 ] ||
 		echo "$doc: the tables are not found"
+}
+
+# Rows that are said to be built have tests, and tests name rows that there are.
+check_behaviours()
+{
+	tools/check/behaviours.py --no-results --quiet
+	tools/check/behaviours.py --no-results --quiet Documentation/cases.rst
 }
 
 check_shell()

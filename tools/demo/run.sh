@@ -27,7 +27,7 @@ kernel=${KERNEL:-6.1}
 duration=${DURATION:-3}
 rounds=${ROUNDS:-5}
 counted=2
-busy_us=1000
+busy_us=500
 parties=${PARTIES:-kernel futex epoll}
 connections=${CONNECTIONS:-1 16 64}
 known_kernels "$kernel"
