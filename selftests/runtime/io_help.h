@@ -29,6 +29,21 @@ static inline uint64_t soon(void)
 	return roost_after(GIVE_UP_NS);
 }
 
+/*
+ * Gives @pair[0] that @number, where nothing is open, or the other end. A thread that has
+ * something open for a moment makes either come.
+ */
+static inline void move_to(int number, int pair[2])
+{
+	if (pair[1] == number)
+		pair[1] = dup(number);
+	if (pair[0] != number) {
+		CHECK_EQ(dup2(pair[0], number), number);
+		close(pair[0]);
+	}
+	pair[0] = number;
+}
+
 /* The result of a waiter that was stopped before it ran. */
 #define NEVER_RAN	(-ESRCH)
 

@@ -95,17 +95,8 @@ static void let_its_event_come(struct call *c, const struct roost_stats *before)
 /* A file at @number: @pair[0] of a new one, whose other end is @pair[1]. */
 static void other_file_at(int number, int pair[2])
 {
-	int p[2];
-
-	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, p), 0);
-	if (p[1] == number)
-		p[1] = dup(p[1]);
-	if (p[0] != number) {
-		CHECK_EQ(dup2(p[0], number), number);
-		close(p[0]);
-	}
-	pair[0] = number;
-	pair[1] = p[1];
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+	move_to(number, pair);
 }
 
 /* Has nobody read or written there but us? */

@@ -346,23 +346,6 @@ ACTOR_TEST(stop_in_either_half, usually(2))
 	free(big);
 }
 
-/* A pair whose first end has this number, which is free. */
-static void pair_at(int number, int pair[2])
-{
-	int swap;
-
-	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-	if (pair[1] == number) {
-		swap = pair[0];
-		pair[0] = pair[1];
-		pair[1] = swap;
-	} else if (pair[0] != number) {
-		CHECK_EQ(dup2(pair[0], number), number);
-		close(pair[0]);
-		pair[0] = number;
-	}
-}
-
 /* Closed meanwhile; the number's next file is not touched. */
 static void check_closed(const char *out, size_t len)
 {
@@ -375,7 +358,8 @@ static void check_closed(const char *out, size_t len)
 	settle();
 	CHECK(!atomic_load(&c.done));
 	CHECK_EQ(roost_close(fd[0]), 0);
-	pair_at(fd[0], next);
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, next), 0);
+	move_to(fd[0], next);
 	CHECK_EQ(send(next[1], "new", 3, 0), 3);
 	join(c.pid);
 	CHECK_EQ(c.result, -ECANCELED);
