@@ -277,7 +277,8 @@ report()
 	read -r rc seconds <<< "$(tr -d '\r' < "$2/output" |
 		sed -n "s|^@@roost end $3 ||p" | tail -n 1)"
 	if [ -z "$rc" ]; then
-		printf 'not ok - the VM ended before this test did\n' >> "$log"
+		printf 'not ok - the VM ended before this test did%s\n' \
+			"$(sed -n 's/^run.sh: FAILED:/:/p;T;q' "$2/runner")" >> "$log"
 		rc=1
 	else
 		took "$1/$3" "$seconds"

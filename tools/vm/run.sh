@@ -28,7 +28,8 @@ Boots a kernel in QEMU, loads roost.ko, runs CMD in /roost, unloads the module.
   --smp N, --mem SIZE   virtual CPUs (2) and memory (2G)
   --packages N          packages that the CPUs are spread over (1)
   --timeout SEC         limit for CMD (300), from its start to the VM's end
-  --boot-timeout SEC    limit for the boot (300)
+  --boot-timeout SEC    limit for the boot (300), of which one more is tried if not
+                        even the first process was started
   --file HOST[:GUEST]   copy a file or a folder, with the libraries its programs
                         need; GUEST defaults to the name, in /roost
   --prog NAME           copy a program of this machine's PATH (wrk, strace, bash)
@@ -290,6 +291,13 @@ watch()
 	done
 }
 
+# not_begun: did a kernel with nothing to report not even come to its first process?
+not_begun()
+{
+	[ -s "$work/limit" ] && ! grep -q "^$nonce" "$work/control" &&
+		"$ROOST_TOP/tools/vm/klog.sh" "$logs/kernel.log" >/dev/null
+}
+
 # trouble MESSAGE: the run failed; show where to look.
 trouble()
 {
@@ -321,6 +329,7 @@ fetch_files()
 
 find_kernel
 [ "$leaks" != auto ] || case $kernel in *-debug) leaks=1 ;; *) leaks='' ;; esac
+wanted=$accel
 if [ "$accel" = auto ]; then
 	accel=tcg
 	if [ -n "$raw" ]; then
@@ -332,6 +341,14 @@ fi
 nonce=$(od -An -N8 -tx8 /dev/urandom | tr -d ' ')
 build_initrd "$@"
 boot
+# Where nothing had begun yet, nothing that is tested can be at fault. Once more, then,
+# and on no hypervisor that was only thought to work.
+if [ -z "$shell" ] && not_begun; then
+	say "$(cat "$work/limit"), and its first process was not started: once more"
+	rm "$work/limit"
+	[ "$wanted" != auto ] || accel=tcg
+	boot
+fi
 
 # check_log FILE: print what a kernel log reports, in its context.
 check_log()

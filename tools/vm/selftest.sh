@@ -165,6 +165,16 @@ test_hang()
 	report $? 'a command that hangs is a failure'
 }
 
+test_no_boot()
+{
+	printf '#!/bin/sh\nsleep 1000\n' > "$tmp/stuck"
+	chmod +x "$tmp/stuck"
+	run --boot-timeout 5 --file "$tmp/stuck" --append rdinit=/roost/stuck -- true
+	[ $rc = 125 ] && said 'was not started: once more' &&
+		said 'FAILED: no end of the boot within 5 s'
+	report $? 'a boot that hangs is tried again, and then a failure'
+}
+
 test_no_token()
 {
 	run -- sh -c 'echo nearly; reboot -f'
@@ -205,13 +215,14 @@ test_bad_module()
 	report $? 'a module that does not load is a failure'
 }
 
-printf 'TAP version 13\n1..13\n'
+printf 'TAP version 13\n1..14\n'
 : > "$tmp/out"
 : > "$tmp/err"
 build_faults >&2 || { printf 'Bail out! faults.ko does not build\n'; exit 1; }
 test_klog
 test_output
 test_hang
+test_no_boot
 test_no_token
 test_fault warn 'WARNING: .*faults_init'
 test_fault oops 'NULL pointer dereference'
