@@ -3,18 +3,19 @@
 #
 # Runs in the VM: measures each party at each number of connections.
 #
-# For each pair the server is started anew on CPU 0, looked at (does it send the
-# right bytes? is it the backend that was asked for?), warmed up and driven by wrk on
-# the other CPUs; in the last round once more while the kernel counts its system
-# calls. In a round each party has its turn, so that what else the host does is there
-# for all of them. Leaves in /out: rows.tsv, one line a pair and round (columns: see
+# For each number of connections the servers are started anew on CPU 0, looked at (do
+# they send the right bytes? are they the backends that were asked for?) and warmed up.
+# Then they take turns: in a round wrk drives each of them once, for a short while, from
+# the other CPUs. What else the host does then is there for all of them, and a round's
+# rates can be compared. In the end each is driven once more while the kernel counts
+# its system calls. Leaves in /out: rows.tsv, one line a pair and round (columns: see
 # emit), for each pair calls-PARTY-CONNECTIONS with a name and a count a line, and
 # host.txt.
 #
 # Environment: DURATION (seconds of a measured run), ROUNDS, PARTIES, CONNECTIONS.
 
 set -u
-: "${DURATION:=3}" "${COUNTED:=2}" "${ROUNDS:=5}"
+: "${DURATION:=2}" "${COUNTED:=2}" "${ROUNDS:=11}"
 : "${PARTIES:=kernel futex epoll}" "${CONNECTIONS:=1 16 64}"
 
 here=/roost
@@ -23,9 +24,13 @@ port=8000
 # clients' own ports must not come in the way of the servers'
 echo '20000 65535' > /proc/sys/net/ipv4/ip_local_port_range
 cpus=$(nproc)
-others=$(printf '%x' $(((1 << cpus) - 2)))
-url=
+# with one there is nothing to share out
+others=1
+[ "$cpus" = 1 ] || others=$(printf '%x' $(((1 << cpus) - 2)))
 pid=
+url=
+out=
+stats=
 failures=0
 trigger=/sys/kernel/tracing/events/raw_syscalls/sys_enter/trigger
 hist=/sys/kernel/tracing/events/raw_syscalls/sys_enter/hist
@@ -43,28 +48,40 @@ fail()
 
 # ---- the server ----
 
+# choose PARTY: the server that all of what follows is about: pid, url, and the files
+# $out and $stats.
+choose()
+{
+	eval "pid=\$pid_$1 url=\$url_$1"
+	out=$work/out-$1
+	stats=$work/stats-$1
+}
+
+# start_server PARTY
 start_server()
 {
 	port=$((port + 1))
-	url=http://127.0.0.1:$port/
-	rm -f $work/stats $work/out
+	eval "url_$1=http://127.0.0.1:$port/ pid_$1="
+	choose "$1"
+	rm -f "$stats" "$out"
 	case $1 in
 	epoll)
-		taskset 1 $here/epoll_httpd $port $work/root/index.html \
-			>$work/out 2>&1 &
+		taskset 1 $here/epoll_httpd $port $work/root \
+			>"$out" 2>&1 &
 		;;
 	*)
 		taskset 1 $here/httpd --port $port --root $work/root \
-			--workers 1 --backend "$1" --stats $work/stats \
-			>$work/out 2>&1 &
+			--workers 1 --backend "$1" --stats "$stats" \
+			>"$out" 2>&1 &
 		;;
 	esac
-	pid=$!
+	eval "pid_$1=$!"
+	choose "$1"
 	tries=0
-	until grep -qs "^listening" $work/out; do
+	until grep -qs "^listening" "$out"; do
 		tries=$((tries + 1))
-		if [ $tries -gt 100 ] || [ ! -d /proc/$pid ]; then
-			fail "$1 does not start: $(cat $work/out)"
+		if [ $tries -gt 100 ] || [ ! -d "/proc/$pid" ]; then
+			fail "$1 does not start: $(cat "$out")"
 			return 1
 		fi
 		usleep 50000
@@ -74,8 +91,9 @@ start_server()
 # stop_server PARTY: and insist on a clean end where one is promised.
 stop_server()
 {
-	kill -TERM $pid 2>/dev/null || fail "$1 had died: $(cat $work/out)"
-	wait $pid 2>/dev/null
+	choose "$1"
+	kill -TERM "$pid" 2>/dev/null || fail "$1 had died: $(cat "$out")"
+	wait "$pid" 2>/dev/null
 	rc=$?
 	[ "$1" = epoll ] || [ $rc = 0 ] || fail "$1 ended with code $rc"
 }
@@ -93,13 +111,13 @@ look_at()
 
 # ---- what is counted ----
 
-# stats: the server's own counters, into $work/stats.
+# stats: the server's own counters, into its file.
 stats()
 {
-	rm -f $work/stats
-	kill -USR1 $pid
+	rm -f "$stats"
+	kill -USR1 "$pid"
 	tries=0
-	until [ -f $work/stats ]; do
+	until [ -f "$stats" ]; do
 		tries=$((tries + 1))
 		[ $tries -lt 200 ] || { fail "no statistics"; return 1; }
 		usleep 20000
@@ -109,7 +127,7 @@ stats()
 # stat_of NAME: from there.
 stat_of()
 {
-	sed -n "s/^ *\"$1\": \(.*[^,]\),*\$/\1/p" $work/stats
+	sed -n "s/^ *\"$1\": \(.*[^,]\),*\$/\1/p" "$stats"
 }
 
 # counters PARTY: parks, wakes and so on up to now; nothing for the epoll loop.
@@ -190,8 +208,17 @@ calls_counted()
 drive()
 {
 	threads=$((cpus - 1))
-	[ "$2" -ge $threads ] || threads=1
-	taskset $others wrk -t$threads -c"$2" -d"$1"s --timeout 10s --latency "$url" \
+	[ $threads -gt 0 ] && [ "$2" -ge $threads ] || threads=1
+	# the fields that a browser sends
+	taskset $others wrk -t$threads -c"$2" -d"$1"s --timeout 10s --latency \
+		-H 'User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' \
+		-H 'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' \
+		-H 'Accept-Language: en-US,en;q=0.5' \
+		-H 'Accept-Encoding: gzip, deflate, br' \
+		-H 'Cookie: session=0123456789abcdef0123456789abcdef; theme=light' \
+		-H 'Upgrade-Insecure-Requests: 1' -H 'Sec-Fetch-Dest: document' \
+		-H 'Sec-Fetch-Mode: navigate' -H 'Sec-Fetch-Site: same-origin' \
+		-H 'Sec-Fetch-User: ?1' -H 'Priority: u=0, i' "$url" \
 		>"$3" 2>&1
 }
 
@@ -226,29 +253,26 @@ rotate()
 	echo "$* $first"
 }
 
-# warm_up PARTY CONNECTIONS
-warm_up()
+# begin PARTY CONNECTIONS
+begin()
 {
-	start_server "$1" && drive 2 "$2" $work/warm
-	stop_server "$1"
+	start_server "$1" || return
+	look_at "$1"
+	drive 2 "$2" $work/warm
 }
 
 # measure PARTY CONNECTIONS ROUND
 measure()
 {
-	warm=1
-	start_server "$1" || { stop_server "$1"; return; }
-	look_at "$1"
-	drive $warm "$2" $work/warm
-
+	choose "$1"
 	before=$(counters "$1")
 	switches=$(switches)
 	drive "$DURATION" "$2" $work/wrk &
 	driver=$!
 	# busy in the middle of the run: wrk needs a moment to come and go
-	usleep 800000
+	usleep 300000
 	cpu_times > $work/cpu.0
-	usleep $(((DURATION - 2) * 1000000))
+	usleep $((DURATION * 1000000 - 600000))
 	cpu_times > $work/cpu.1
 	wait $driver || fail "wrk: $(cat $work/wrk)"
 	switches=$(($(switches) - switches))
@@ -261,7 +285,6 @@ measure()
 		calls_counted > "/out/calls-$1-$2"
 	fi
 	emit "$1" "$2" "$3"
-	stop_server "$1"
 }
 
 # emit PARTY CONNECTIONS ROUND: one row. Columns: party, connections, requests,
@@ -308,22 +331,22 @@ awk 'BEGIN {
 } > /out/host.txt
 [ -w $trigger ] || { say "no $trigger"; exit 1; }
 
-# An emulator translates code when it is run first: all of it is run before anything
-# is measured.
 for connections in $CONNECTIONS; do
+	# (an emulator translates code when it is run first: all of it is, before anything
+	# is measured)
 	for party in $PARTIES; do
-		warm_up "$party" "$connections"
+		begin "$party" "$connections"
 	done
-done
-# Each row's rounds are spread over all of the time, and nobody is always the first.
-round=0
-while [ $round -lt "$ROUNDS" ]; do
-	round=$((round + 1))
-	for connections in $CONNECTIONS; do
+	round=0
+	while [ $round -lt "$ROUNDS" ]; do
+		round=$((round + 1))
 		for party in $PARTIES; do
 			measure "$party" "$connections" $round
 		done
+		PARTIES=$(rotate $PARTIES)
 	done
-	PARTIES=$(rotate $PARTIES)
+	for party in $PARTIES; do
+		stop_server "$party"
+	done
 done
 [ $failures = 0 ]

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 #
-# The demonstration: httpd on the kernel backend, on the futex backend, and a plain
-# epoll loop, each driven by wrk in a VM at 1, 16 and 64 connections.
+# The demonstration: httpd on the kernel backend, on the futex backend, and the same
+# HTTP in a plain epoll loop, each driven by wrk in a VM at 1, 16 and 64 connections.
 #
 #   tools/demo/run.sh          or: make demo
 #
 # Environment (or variables of make): KERNEL, of tools/vm/run.sh (6.1); DURATION,
-# seconds of each measured run (3); ROUNDS, how many of these (5), whose median is
+# seconds of each measured run (2); ROUNDS, how many of these (11), whose median is
 # printed; PARTIES and CONNECTIONS, to do less.
 #
 # Prints one table; the same stands as JSON in build/demo/demo-KERNEL.json. Ends
@@ -24,15 +24,15 @@ case ${1:-} in
 esac
 
 kernel=${KERNEL:-6.1}
-duration=${DURATION:-3}
-rounds=${ROUNDS:-5}
+duration=${DURATION:-2}
+rounds=${ROUNDS:-11}
 counted=2
 busy_us=500
 parties=${PARTIES:-kernel futex epoll}
 connections=${CONNECTIONS:-1 16 64}
 known_kernels "$kernel"
-[[ $duration =~ ^[1-9][0-9]*$ ]] && [ "$duration" -ge 3 ] ||
-	die "DURATION=$duration: whole seconds, at least 3"
+[[ $duration =~ ^[1-9][0-9]*$ ]] ||
+	die "DURATION=$duration: whole seconds"
 
 [[ $rounds =~ ^[1-9][0-9]?$ ]] || die "ROUNDS=$rounds: 1 to 99"
 for party in $parties; do

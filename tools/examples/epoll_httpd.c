@@ -1,102 +1,104 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * epoll_httpd.c - the yardstick: one thread, one level-triggered epoll, one
- * file in memory, the same response bytes as httpd.  epoll_httpd PORT FILE
+ * epoll_httpd.c - the yardstick: one thread, one level-triggered epoll, and of httpd all
+ * that is HTTP: its parser, its paths, its files and its replies. What differs is how
+ * one waits, and who goes on.  epoll_httpd PORT ROOT
+ *
+ * Whoever asks for anything but a file that is there is cut off.
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "httpd/files.h"
+#include "httpd/path.h"
+#include "httpd/reply.h"
+#include "httpd/request.h"
+
+#define CACHE	(16U * 1024 * 1024)	/* bytes of files */
+
 struct conn {
 	int fd;
-	size_t len;
-	char buf[16384];
+	size_t start, end;	/* what is received and not used: buf[start..end) */
+	size_t scanned;		/* of that, what the parser has looked at */
+	char buf[2 * HTTP_MAX_HEAD];
 };
 
-static char fields[256], *body, head[512];
-static size_t body_len, head_len;
+static struct files *files;
 
-static const char *date(char out[32], time_t t)
+/* Head and body in one call: 0, or -1 if the connection is done with. */
+static int send_file(struct conn *c, const struct http_request *req, struct file *file)
 {
-	struct tm tm;
-
-	strftime(out, 32, "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&t, &tm));
-	return out;
-}
-
-/* The head, made anew once a second. */
-static void refresh_head(void)
-{
-	static time_t made;
-	struct timespec now;
-	char text[32];
-
-	clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	if (now.tv_sec == made)
-		return;
-	made = now.tv_sec;
-	head_len = snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\n"
-			    "Server: roost\r\nDate: %s\r\n%s\r\n",
-			    date(text, made), fields);
-}
-
-static void load(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	char text[32];
-
-	if (fd < 0 || fstat(fd, &st) || !(body = malloc(st.st_size + 1)) ||
-	    read(fd, body, st.st_size) != st.st_size) {
-		perror(path);
-		exit(1);
-	}
-	close(fd);
-	body_len = st.st_size;
-	snprintf(fields, sizeof(fields),
-		 "Content-Type: text/html; charset=utf-8\r\n"
-		 "Content-Length: %zu\r\nLast-Modified: %s\r\n",
-		 body_len, date(text, st.st_mtime));
-}
-
-/* One GET that ends at @end: 0, or -1 if the connection is done with. */
-static int answer(struct conn *c, const char *end)
-{
-	struct iovec iov[2] = { { head, head_len }, { body, body_len } };
+	char head[REPLY_MAX_HEAD];
+	size_t len = reply_head(head, 200, req->minor, req->keep_alive, file->fields,
+				file->fields_len);
+	struct iovec iov[2] = { { head, len }, { file->body, file->size } };
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
 
-	if (end - c->buf < 16 || memcmp(c->buf, "GET ", 4))
+	if (!file->body)
 		return -1;
-	refresh_head();
-	iov[0].iov_len = head_len;
-	return sendmsg(c->fd, &msg, MSG_NOSIGNAL) ==
-	       (ssize_t)(head_len + body_len) ? 0 : -1;
+	return sendmsg(c->fd, &msg, MSG_NOSIGNAL) == (ssize_t)(len + file->size) &&
+	       req->keep_alive ? 0 : -1;
+}
+
+static int answer(struct conn *c, const struct http_request *req)
+{
+	char path[HTTP_MAX_PATH];
+	struct timespec now;
+	struct file *file;
+	int result;
+
+	if (req->method != HTTP_GET || req->chunked || req->content_length ||
+	    http_path_decode(path, req->target))
+		return -1;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	if (files_get(files, path, now.tv_sec, &file))
+		return -1;
+	result = send_file(c, req, file);
+	files_put(file);
+	return result;
+}
+
+/* All that is whole is answered: 0, or -1 if the connection is done with. */
+static int answer_all(struct conn *c)
+{
+	struct http_request req;
+	int status;
+
+	while (c->start < c->end) {
+		status = http_request_parse(&req, c->buf + c->start, c->end - c->start,
+					    &c->scanned);
+		if (status == HTTP_INCOMPLETE)
+			return 0;
+		if (status != HTTP_COMPLETE || answer(c, &req))
+			return -1;
+		c->start += req.head_len;
+		c->scanned = 0;
+	}
+	return 0;
 }
 
 static int readable(struct conn *c)
 {
-	ssize_t n = read(c->fd, c->buf + c->len, sizeof(c->buf) - c->len);
-	char *end;
+	ssize_t n;
 
+	if (c->start) {
+		memmove(c->buf, c->buf + c->start, c->end - c->start);
+		c->end -= c->start;
+		c->start = 0;
+	}
+	n = read(c->fd, c->buf + c->end, sizeof(c->buf) - c->end);
 	if (n <= 0)
 		return n < 0 && errno == EAGAIN ? 0 : -1;
-	c->len += n;
-	while ((end = memmem(c->buf, c->len, "\r\n\r\n", 4))) {
-		if (answer(c, end))
-			return -1;
-		c->len -= end + 4 - c->buf;
-		memmove(c->buf, end + 4, c->len);
-	}
-	return c->len == sizeof(c->buf) ? -1 : 0;
+	c->end += n;
+	return answer_all(c);
 }
 
 static void accept_one(int ep, int listener)
@@ -112,7 +114,9 @@ static void accept_one(int ep, int listener)
 		return;
 	}
 	c->fd = fd;
-	c->len = 0;
+	c->start = 0;
+	c->end = 0;
+	c->scanned = 0;
 }
 
 /* A port number, or a negative number. */
@@ -132,10 +136,14 @@ int main(int argc, char **argv)
 	struct epoll_event ev[256] = { { .events = EPOLLIN } };
 
 	if (argc != 3 || port_of(argv[1]) < 0) {
-		fprintf(stderr, "usage: epoll_httpd PORT FILE (PORT: 0 to 65535)\n");
+		fprintf(stderr, "usage: epoll_httpd PORT ROOT (PORT: 0 to 65535)\n");
 		return 2;
 	}
-	load(argv[2]);
+	files = files_open_root(argv[2], CACHE, false);
+	if (!files) {
+		perror(argv[2]);
+		return 1;
+	}
 	sa.sin_port = htons(port_of(argv[1]));
 	sa.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
