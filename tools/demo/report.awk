@@ -153,14 +153,17 @@ BEGIN {
 	getline clock < host
 	getline size < host
 	tcg = model ~ /TCG/
-	printf "{\n  \"kernel\": \"%s\", \"release\": \"%s\", \"tcg\": %s,\n", kernel,
-	       release, tcg ? "true" : "false" > json
+	printf "{\n  \"kernel\": \"%s\", \"release\": \"%s\", \"tcg\": %s, \"icount\": %s,\n", kernel,
+	       release, tcg ? "true" : "false", icount ? "true" : "false" > json
 	printf "  \"cpus\": %d, \"clock\": \"%s\", \"file_bytes\": %d,\n", cpus,
 	       clock, size > json
 	printf "  \"seconds\": %d, \"rounds\": %d, \"counted_seconds\": %d, \"busy_us\": %d,\n  \"rows\": [",
 	       duration, rounds, counted, busy > json
-	printf "Linux %s, %d virtual CPUs: server on one, wrk on the others; median of %d rounds of %d s, a file of %d bytes\n",
-	       release, cpus, rounds, duration, size
+	where = cpus " virtual CPUs: server on one, wrk on the others"
+	if (cpus == 1)
+		where = "one virtual CPU for server and wrk"
+	printf "Linux %s, %s; median of %d rounds of %d s, a file of %d bytes\n",
+	       release, where, rounds, duration, size
 	printf "kernel: a worker that parks looks for up to %d us before it sleeps (busy_us)\n\n", busy
 	heads = "%-7s %5s %10s %10s %10s %6s %6s %6s %6s %6s %6s %8s %8s %8s\n"
 	printf heads, "", "", "", "", "", "", "", "calls", "", "", "", "switches",
@@ -206,7 +209,9 @@ END {
 	print "parks: times that a worker went to sleep; wakes: times that another thread woke it."
 	print "calls: system calls of the server, counted by the kernel in a run of their own (" counted " s)."
 	print "busy: share of the time that the server's busiest thread ran or was waiting for its CPU."
-	if (tcg)
+	if (icount)
+		print "A nanosecond is an instruction of the VM: compare the parties, not these figures with others."
+	else if (tcg)
 		print "The VM is emulated (TCG): compare the parties, not these figures with others."
 	if (idle != "")
 		print "Not saturated (busy below 95 %):" idle

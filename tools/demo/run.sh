@@ -8,7 +8,8 @@
 #
 # Environment (or variables of make): KERNEL, of tools/vm/run.sh (6.1); DURATION,
 # seconds of each measured run (2); ROUNDS, how many of these (11), whose median is
-# printed; PARTIES and CONNECTIONS, to do less.
+# printed; PARTIES and CONNECTIONS, to do less; ICOUNT=1, for a machine with one CPU
+# whose nanosecond is an instruction: its figures hardly vary (some 15 minutes; 1 s, 1).
 #
 # Prints one table; the same stands as JSON in build/demo/demo-KERNEL.json. Ends
 # with 0 only if every row ran and had no error.
@@ -24,8 +25,10 @@ case ${1:-} in
 esac
 
 kernel=${KERNEL:-6.1}
-duration=${DURATION:-2}
-rounds=${ROUNDS:-11}
+icount=${ICOUNT:-}
+duration=${DURATION:-${icount:+1}}
+rounds=${ROUNDS:-${icount:+1}}
+: "${duration:=2}" "${rounds:=11}"
 counted=2
 busy_us=500
 parties=${PARTIES:-kernel futex epoll}
@@ -46,8 +49,8 @@ for number in $connections; do
 done
 
 cd "$ROOST_TOP" || exit 125
-out=build/demo/$kernel
-json=build/demo/demo-$kernel.json
+out=build/demo/$kernel${icount:+-icount}
+json=build/demo/demo-$kernel${icount:+-icount}.json
 log=build/demo/build.log
 writable build/demo
 exec 7>build/demo/.lock
@@ -78,20 +81,26 @@ done
 cpus=$(nproc)
 [ "$cpus" -ge 2 ] || cpus=2
 [ "$cpus" -le 4 ] || cpus=4
+machine=(--smp "$cpus")
+[ -z "$icount" ] || machine=(--icount) limit=$((limit * 8))
 
 # A CPU that goes idle is slow to come back where the host is a virtual machine itself,
 # and so is each wake-up in the guest then: something runs there when nothing else does.
 awake=()
 trap 'kill "${awake[@]}" 2>/dev/null' EXIT
-for ((i = 0; i < cpus; i++)); do
+keep_awake()
+{
 	# (an end of its own, should this script be killed)
 	timeout $((limit + 300)) chrt --idle 0 sh -c 'while :; do :; done' \
 		7>&- </dev/null >/dev/null 2>&1 &
 	awake+=($!)
+}
+[ -n "$icount" ] || for ((i = 0; i < cpus; i++)); do
+	keep_awake
 done
 
 # (busy_us: a park whose end comes within that time needs no such wake-up)
-tools/vm/run.sh --kernel "$kernel" --smp $cpus --module-args busy_us=$busy_us \
+tools/vm/run.sh --kernel "$kernel" "${machine[@]}" --module-args busy_us=$busy_us \
 	--timeout $limit --out "$out" \
 	--log "$out/log" --prog wrk \
 	--file tools/examples/httpd/httpd --file tools/examples/epoll_httpd \
@@ -103,7 +112,7 @@ rc=$?
 
 echo
 awk -v json="$json" -v kernel="$kernel" -v duration="$duration" \
-	-v counted=$counted -v rounds="$rounds" -v busy=$busy_us \
+	-v icount="$icount" -v counted=$counted -v rounds="$rounds" -v busy=$busy_us \
 	-v host="$out/host.txt" -v wanted="$wanted" \
 	-f tools/demo/report.awk "$out/rows.tsv" || rc=1
 [ $rc = 0 ] || say "FAILED"
