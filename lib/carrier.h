@@ -191,9 +191,12 @@ static inline bool carrier_is_told(const struct carrier *c)
 static inline __attribute__((always_inline)) void
 carrier_resumed(struct carrier *c)
 {
-	local_increment(&c->word[CARRIER_RESUMES]);
-	if (unlikely(carrier_is_told(c)))
-		atomic_store_explicit(&c->word[CARRIER_PREEMPT], 0,
+	_Atomic uint32_t *word = c->word;
+
+	local_increment(&word[CARRIER_RESUMES]);
+	if (unlikely(atomic_load_explicit(&word[CARRIER_PREEMPT],
+					  memory_order_relaxed)))
+		atomic_store_explicit(&word[CARRIER_PREEMPT], 0,
 				      memory_order_relaxed);
 }
 

@@ -40,15 +40,16 @@ struct runq;
  * struct runq_batch - slots to be pushed, or taken out, together, in this order:
  * chained by their index in slot->next
  * @first:	index of the first
- * @last:	index of the last
  * @count:	how many; 0: the others mean nothing
+ * @last:	index of the last; not beside @first, lest a compiler puts both together in
+ *		a vector to store them, which takes longer
  *
  * Of one thread.
  */
 struct runq_batch {
 	uint32_t first;
-	uint32_t last;
 	uint32_t count;
+	uint32_t last;
 };
 
 /**
@@ -222,6 +223,19 @@ static inline struct slot *runq_batch_take(struct slot *slots,
 	batch->first = s->next;
 	batch->count--;
 	return s;
+}
+
+/*
+ * runq_batch_turn() - append a slot and take out the first, in this order
+ * @first:	the first, so there is one, and how many there are need not be asked
+ * @s:		is appended
+ */
+static inline void runq_batch_turn(struct slot *slots, struct runq_batch *batch,
+				   const struct slot *first, struct slot *s)
+{
+	slots[batch->last].next = s->index;
+	batch->last = s->index;
+	batch->first = first->next;
 }
 
 #endif /* ROOST_LIB_RUNQ_H */

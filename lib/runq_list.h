@@ -69,7 +69,7 @@ static inline void runq_list_push_batch(struct runq_list *l, struct slot *slots,
 static inline void runq_list_push(struct runq_list *l, struct slot *slots,
 				  struct slot *s)
 {
-	struct runq_batch one = { s->index, s->index, 1 };
+	struct runq_batch one = { .first = s->index, .last = s->index, .count = 1 };
 
 	runq_list_push_batch(l, slots, &one);
 }

@@ -39,29 +39,36 @@ static inline struct slot *worker_pop_own(struct worker *w)
 }
 
 /*
- * Who is to run after @s, claimed, without a look at anything else; or NULL.  Who
- * was stopped may have to be buried, or not to sleep, which is the scheduler's.
+ * Can another actor run after the calling one without a look at anything else?  Who was
+ * stopped may have to be buried, or not to sleep, which is the scheduler's.
+ * @slots:	the slot table
  * @least:	so many must be ready: collect() is called if only one is left, as in
  *		worker_loop()
+ * @extra:	runtime_extra()
+ * @next:	out: that one, claimed and still the first of @w->own
  */
-static inline struct slot *worker_next_own(struct worker *w, const struct slot *s,
-					   uint32_t least)
+static inline __attribute__((always_inline)) bool
+worker_next_own(struct worker *w, struct slot *slots, uint32_t least, uint32_t extra,
+		struct slot **next)
 {
-	struct slot *next;
+	struct slot *s;
+	uint64_t word;
 
-	if (w->own.count < least || !w->spare || worker_has_next(w) ||
-	    unlikely(runtime_extra(w->rt) & EXTRA_WATCH) ||
+	if (unlikely(w->own.count < least) || unlikely(!w->spare) ||
+	    unlikely(worker_has_next(w)) || unlikely(extra & EXTRA_WATCH) ||
 	    unlikely(cxx_globals_exist()))
-		return NULL;
-	next = &w->rt->slots[w->own.first];
-	if (unlikely((slot_load(s) | slot_load(next)) & SLOT_STOP) ||
-	    unlikely(!slot_claim_own(next)))
-		return NULL;
-	worker_pop_own(w);
-	return next;
+		return false;
+	s = &slots[w->own.first];
+	word = slot_load(s);
+	*next = s;
+	return likely(!(word & SLOT_STOP)) &&
+	       (likely(slot_word_state(word) == SLOT_RUNNING) || slot_claim_queued(s));
 }
 
-/* From @s to @next, which is claimed, without the scheduler. */
+/*
+ * From @s to @next, which is claimed, without the scheduler.  The intent is that of
+ * let_run() still: nobody sets another and stays.
+ */
 static inline __attribute__((always_inline)) struct carrier *
 worker_switch_here(struct carrier *c, struct worker *w, struct slot *s,
 		   struct slot *next)
@@ -71,7 +78,6 @@ worker_switch_here(struct carrier *c, struct worker *w, struct slot *s,
 	slice_begin(w);
 	stat_add(&w->stats.resumes, 1);
 	carrier_set_current(c, next);
-	c->intent = INTENT_YIELD;
 	c = ctx_switch_here(&s->ctx, &next->ctx, c);
 	carrier_resumed(c);
 	return c;
@@ -88,10 +94,13 @@ worker_switch_here(struct carrier *c, struct worker *w, struct slot *s,
 static inline __attribute__((always_inline)) struct carrier *
 worker_park_and_hand(struct carrier *c, struct worker *w, struct slot *s)
 {
-	struct slot *next = worker_next_own(w, s, 2);
+	struct runtime *rt = w->rt;
+	struct slot *next;
 
-	if (!next)
+	if (unlikely(slot_load(s) & SLOT_STOP) ||
+	    !worker_next_own(w, rt->slots, 2, runtime_extra(rt), &next))
 		return worker_suspend_here(c, s, INTENT_PARK_AND_HAND);
+	worker_pop_own(w);
 	slot_park_wait(s);
 	worker_hand(w);
 	return worker_switch_here(c, w, s, next);
@@ -105,15 +114,20 @@ worker_park_and_hand(struct carrier *c, struct worker *w, struct slot *s)
 static inline __attribute__((always_inline)) struct carrier *
 worker_yield_here(struct carrier *c, struct worker *w, struct slot *s)
 {
-	struct slot *next = NULL;
+	struct runtime *rt = w->rt;
+	uint32_t extra = runtime_extra(rt);
+	struct slot *slots = rt->slots;
+	struct slot *next;
 
-	if (slot_stays_running(s))
-		next = worker_next_own(w, s, 1);
-	if (!next)
-		return worker_suspend_here(c, s, INTENT_YIELD);
+	if (unlikely(!slot_stays_running(s)) ||
+	    unlikely(!worker_next_own(w, slots, 1, extra, &next)))
+		return worker_suspend_on(c, INTENT_YIELD);
 	/* One worker alone, and nothing is recorded. */
-	runtime_keep(w->rt, w, s);
-	runtime_tell_queued(w->rt);
+	runq_mark(s);
+	runq_batch_turn(slots, &w->own, next, s);
+	runq_unmark(next);
+	if (unlikely(extra & EXTRA_TAKEOVER))
+		runtime_tell_queued(rt);
 	return worker_switch_here(c, w, s, next);
 }
 
