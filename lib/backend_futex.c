@@ -524,6 +524,16 @@ static void sleep_until_woken(struct futex_worker *h, uint64_t until)
 	}
 }
 
+/* Say that @w parks.  Return: false if it was woken meanwhile, and is not to sleep. */
+static inline bool parks(struct worker *w, uint32_t event)
+{
+	/* Full barrier: pairs with the exchange in futex_wake(). */
+	atomic_exchange_explicit(&half_of(w)->parked, 1, memory_order_seq_cst);
+	atomic_thread_fence(memory_order_seq_cst);
+	inject_delay();
+	return !reason_to_stay_up(w, event);
+}
+
 static void futex_park(struct worker *w, uint32_t event)
 {
 	struct futex_domain *d = domain_of(w->rt);
@@ -533,16 +543,12 @@ static void futex_park(struct worker *w, uint32_t event)
 
 	if (keeper)
 		until = keeper_prepare(w);
-	/* Full barrier: pairs with the exchange in futex_wake(). */
-	atomic_exchange_explicit(&h->parked, 1, memory_order_seq_cst);
-	atomic_thread_fence(memory_order_seq_cst);
-	inject_delay();
-	if (reason_to_stay_up(w, event)) {
-		stat_add(&w->stats.parks_refused, 1);
-	} else {
+	if (parks(w, event)) {
 		inject_delay();
 		stat_add(&w->stats.parks, 1);
 		sleep_until_woken(h, until);
+	} else {
+		stat_add(&w->stats.parks_refused, 1);
 	}
 	atomic_store_explicit(&h->parked, 0, memory_order_relaxed);
 	if (keeper)
@@ -558,7 +564,7 @@ static bool futex_wake(struct worker *target, bool sync)
 	(void)sync;
 	/*
 	 * The caller's clearing of the idle bit comes before this, as a full
-	 * barrier; pairs with the one in futex_park().
+	 * barrier; pairs with the one in parks().
 	 */
 	if (!atomic_exchange_explicit(&h->parked, 0, memory_order_seq_cst))
 		return false;
