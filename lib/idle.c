@@ -107,15 +107,14 @@ static int highest(uint64_t mask[], int *end)
 }
 
 /*
- * One that went idle on a CPU which shares its last level of cache with ours; else,
+ * One that went idle on a CPU whose last level of cache is @here, the caller's; else,
  * and if all do, the highest bit, so that few workers stay warm and the rest sleep
  * long.  The reluctant one only if there is no other.  Return: an index, or -1.
  */
-static int choose(struct runtime *rt)
+static int choose(struct runtime *rt, uint32_t here)
 {
 	int reluctant = (int)atomic_load_explicit(&rt->reluctant,
 						  memory_order_relaxed) - 1;
-	uint32_t here = caches_here(&rt->caches);
 	uint64_t mask[ROOST_MASK_WORDS];
 	int end = (int)mask_words(rt);
 	int i, far = -1, last = -1;
@@ -136,18 +135,23 @@ static int choose(struct runtime *rt)
 	return far >= 0 ? far : last;
 }
 
-struct worker *worker_claim_idle(struct runtime *rt)
+struct worker *worker_claim_idle_near(struct runtime *rt, uint32_t here)
 {
 	int target;
 
 	for (;;) {
-		target = choose(rt);
+		target = choose(rt, here);
 		if (target < 0)
 			return NULL;
 		inject_delay();
 		if (idle_take(rt, (unsigned int)target))
 			return &rt->workers[target];
 	}
+}
+
+struct worker *worker_claim_idle(struct runtime *rt)
+{
+	return worker_claim_idle_near(rt, caches_here(&rt->caches));
 }
 
 void worker_wake_claimed(struct runtime *rt, struct worker *target)

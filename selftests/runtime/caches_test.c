@@ -204,25 +204,18 @@ static bool are_near(struct runtime *rt, unsigned int mask)
  */
 static unsigned int woken(struct runtime *rt, unsigned int near, int last)
 {
-	const struct caches before = rt->caches;
-	uint32_t of[CPU_SETSIZE], was;
 	unsigned int i, tries;
 	struct worker *w;
+	uint32_t was;
 	bool spoilt;
 
-	for (i = 0; i < CPU_SETSIZE; i++)
-		of[i] = 1;
 	for (tries = 0; tries < 1000; tries++) {
 		wait_idle(rt, WORKERS - 1);
 		for (i = 0; i < WORKERS; i++)
 			atomic_store(&rt->workers[i].cache, near >> i & 1);
-		rt->caches = (struct caches){
-			.count = 2, .nr_cpus = CPU_SETSIZE, .of = of,
-		};
 		was = atomic_exchange(&rt->reluctant, (uint32_t)(last + 1));
-		w = worker_claim_idle(rt);
+		w = worker_claim_idle_near(rt, 1);
 		atomic_store(&rt->reluctant, was);
-		rt->caches = before;
 		spoilt = !are_near(rt, near);
 		if (w)
 			worker_wake_claimed(rt, w);
