@@ -170,38 +170,21 @@ library_tests()
 	done
 }
 
-# run_emulated PATH: one of them.
-run_emulated()
+# run_way WAY PROGRAM...
+run_way()
 {
-	local name=aarch64/$1 log=$work/${1//\//_}.aarch64.log rc start=$SECONDS
-
-	(
-		cd build/selftests-aarch64 &&
-		ROOST_BACKEND=futex ROOST_EMULATED=1 ROOST_SLOW=$((4 * ${CHECK_SLOW:-4})) \
-			exec timeout -k 5 "$(limit_of "$ROOST_TOP/$1" 1)" \
-			qemu-aarch64 -L /usr/aarch64-linux-gnu "./${1##*/}"
-	) >"$log" 2>"$log.errors" </dev/null
-	rc=$?
-	# the emulator's own last words look like those of a test
-	sed 's/^/# /' "$log.errors" >> "$log"
-	took "$name" $((SECONDS - start))
-	record "$name" $rc "$log" "$(needs_tap "$1")"
-}
-
-# run_with_tool TOOL PROGRAM...
-run_with_tool()
-{
-	local tool=$1 logs=$work/$1 program seconds
+	local way=$1 logs=$work/$1 slow=$TOOLS_SLOW program seconds
 
 	shift
 	mkdir -p "$logs"
+	[ "$way" != aarch64 ] || slow=$((4 * ${CHECK_SLOW:-4}))
 	# each is slow by itself, and most of them wait most of the time
-	printf '%s\n' "$@" | ROOST_SLOW=$TOOLS_SLOW xargs -P 2 -I {} bash -c \
-		'run_in_way "$@"' - "$tool" {} "$logs" 600
+	printf '%s\n' "$@" | ROOST_SLOW=$slow xargs -P 2 -I {} bash -c \
+		'run_in_way "$@"' - "$way" {} "$logs" 600
 	for program in "$@"; do
 		read -r _ seconds < "$logs/$program.rc"
-		took "$tool/selftests/runtime/$program" "$seconds"
-		record_in_way "$tool" "$program" "$logs"
+		took "$way/selftests/runtime/$program" "$seconds"
+		record_in_way "$way" "$program" "$logs"
 	done
 }
 
@@ -455,20 +438,16 @@ collect()
 start=$SECONDS
 step 'packages' tools/setup.sh check demo bench
 step 'library, examples and test programs' make selftests
-emulated=''
-[ -z "$host" ] || emulated=$(library_tests aarch64)
-if [ -n "$emulated" ]; then
-	step 'packages for aarch64' tools/setup.sh aarch64
-	step 'library and its tests for aarch64' make -C selftests/runtime \
-		CROSS_COMPILE=aarch64-linux-gnu-
-fi
-tools=''
-for tool in ${CHECK_TOOLS-asan tsan}; do
-	if [ -n "$host" ] && [ -n "$(library_tests "$tool")" ]; then
-		tools+=" $tool"
-		step "library and its tests for $tool" make -C selftests/runtime \
-			SAN="$(sanitizer_of "$tool")"
+ways=''
+for way in aarch64 ${CHECK_TOOLS-asan tsan}; do
+	[ -n "$host" ] && [ -n "$(library_tests "$way")" ] || continue
+	ways+=" $way"
+	args=(SAN="$(sanitizer_of "$way")")
+	if [ "$way" = aarch64 ]; then
+		step 'packages for aarch64' tools/setup.sh aarch64
+		args=(CROSS_COMPILE=aarch64-linux-gnu-)
 	fi
+	step "library and its tests for $way" make -C selftests/runtime "${args[@]}"
 done
 if [ -n "$vm" ]; then
 	for kernel in $kernels $debug; do
@@ -496,16 +475,10 @@ if [ -n "$host" ]; then
 		run_here "$path"
 	done
 fi
-if [ -n "$emulated" ]; then
-	printf '== tests of the library for aarch64\n'
-	for path in $emulated; do
-		run_emulated "$path"
-	done
-fi
-for tool in $tools; do
-	printf '== tests of the library with %s\n' "$tool"
-	mapfile -t programs < <(library_tests "$tool" | sed 's|.*/||')
-	run_with_tool "$tool" "${programs[@]}"
+for way in $ways; do
+	printf '== tests of the library in another way: %s\n' "$way"
+	mapfile -t programs < <(library_tests "$way" | sed 's|.*/||')
+	run_way "$way" "${programs[@]}"
 done
 if [ -n "$static" ]; then
 	wait "${background[0]}"

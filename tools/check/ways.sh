@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 #
 # Sourced: the ways in which a test of the library can run on this machine, beside the
-# plain one: asan (AddressSanitizer and UBSan), tsan (ThreadSanitizer), valgrind (memcheck).
+# plain one: asan (AddressSanitizer and UBSan), tsan (ThreadSanitizer), valgrind (memcheck),
+# aarch64 (compiled for that, and run by an emulator).
 
 # sanitizer_of WAY: as SAN of the Makefiles; nothing if it takes no other programs
 sanitizer_of()
@@ -19,6 +20,7 @@ folder_of()
 	case $1 in
 	asan)	echo build/selftests-address-undefined ;;
 	tsan)	echo build/selftests-thread ;;
+	aarch64)	echo build/selftests-aarch64 ;;
 	*)	echo selftests/runtime ;;
 	esac
 }
@@ -29,19 +31,28 @@ folder_of()
 # also in those whose output nobody sees.
 run_in_way()
 {
-	local way=$1 program=$2 logs=$3 limit=$4 under=() options start=$SECONDS
+	local way=$1 program=$2 logs=$3 limit=$4 under=() options start=$SECONDS rc
 
 	options="log_path='$logs/$program.report':exitcode=99"
-	[ "$way" != valgrind ] || under=(valgrind --quiet --error-exitcode=99
-		--log-file="$logs/$program.report.%p" --num-callers=20 --fair-sched=yes)
+	case $way in
+	valgrind)
+		under=(valgrind --quiet --error-exitcode=99 --num-callers=20
+			--log-file="$logs/$program.report.%p" --fair-sched=yes) ;;
+	aarch64)
+		under=(env ROOST_EMULATED=1 qemu-aarch64 -L /usr/aarch64-linux-gnu) ;;
+	esac
 	(
 		cd "$ROOST_TOP/$(folder_of "$way")" &&
 		ASAN_OPTIONS=$options:detect_stack_use_after_return=1 \
 		UBSAN_OPTIONS=$options:print_stacktrace=1 TSAN_OPTIONS=$options \
 		ROOST_BACKEND=futex \
 			exec timeout -k 5 "$limit" "${under[@]}" "./$program"
-	) >"$logs/$program.log" 2>&1 </dev/null
-	echo "$? $((SECONDS - start))" > "$logs/$program.rc"
+	) >"$logs/$program.log" 2>"$logs/$program.errors" </dev/null
+	rc=$?
+	# the emulator's own last words look like those of a test
+	sed 's/^/# /' "$logs/$program.errors" >> "$logs/$program.log"
+	rm "$logs/$program.errors"
+	echo "$rc $((SECONDS - start))" > "$logs/$program.rc"
 	# valgrind says, too, which calls it does not know
 	[ "$way" != valgrind ] || find "$logs" -name "$program.report.*" -exec sed -i \
 		-e '/^--[0-9]*-- /d' -e '/Warning: noted but unhandled ioctl/,+2d' {} +
