@@ -227,15 +227,21 @@ static inline struct slot *runq_batch_take(struct slot *slots,
 
 /*
  * runq_batch_turn() - append a slot and take out the first, in this order
- * @first:	the first, so there is one, and how many there are need not be asked
+ * @first:	the first
  * @s:		is appended
+ *
+ * One alone is told apart, lest the next turn waits for what was stored to it just now.
  */
 static inline void runq_batch_turn(struct slot *slots, struct runq_batch *batch,
 				   const struct slot *first, struct slot *s)
 {
-	slots[batch->last].next = s->index;
+	if (batch->count > 1) {
+		slots[batch->last].next = s->index;
+		batch->first = first->next;
+	} else {
+		batch->first = s->index;
+	}
 	batch->last = s->index;
-	batch->first = first->next;
 }
 
 #endif /* ROOST_LIB_RUNQ_H */

@@ -72,7 +72,7 @@ static inline ctx_modes ctx_modes_save(void)
 	uint32_t mxcsr;
 	uint16_t x87;
 
-	__asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(mxcsr), "=m"(x87));
+	__asm__ volatile("fnstcw %1\n\tstmxcsr %0" : "=m"(mxcsr), "=m"(x87));
 	return mxcsr | (uint32_t)x87 << 16;
 }
 
