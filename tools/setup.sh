@@ -57,6 +57,8 @@ packages_for()
 		;;
 	bench)
 		printf '%s\n' liburing-dev
+		# whom sched.sh compares with
+		printf '%s\n' libboost-context-dev golang-go valgrind
 		packages_for vm
 		;;
 	packages)

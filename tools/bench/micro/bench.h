@@ -41,8 +41,17 @@ static inline bool bench_wanted(const char *name)
 
 static inline void bench_result(const char *name, double value)
 {
-	printf("%s\t%.1f\n", name, value);
+	printf("%s\t%.2f\n", name, value);
 	fflush(stdout);
+}
+
+/* CPU time that the threads of this process have used. */
+static inline uint64_t bench_cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * SEC + (uint64_t)ts.tv_nsec;
 }
 
 /*

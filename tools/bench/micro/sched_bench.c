@@ -10,7 +10,7 @@
  * spawn/W/Q/S		8 actors that spawn and join, one after the other: one of both
  *
  * W workers, queue Q, and S "slot" or "none".  Time divided by the operations of all;
- * each storm gives two: that of the clock, and as cpu/NAME what the threads have used of
+ * each of them gives two: that of the clock, and as cpu/NAME what the threads have used of
  * their CPUs, which says more where the machine does other things as well.  BENCH_OPS:
  * how many operations a run does.  The backend is the one that ROOST_BACKEND says.
  */
@@ -40,16 +40,19 @@ static void jumps_back(void *arg)
 static void measure_jump(void)
 {
 	static char stack[65536] __attribute__((aligned(16)));
-	uint64_t start;
+	uint64_t start, cpu;
 	unsigned long i;
 
 	if (!bench_wanted("jump"))
 		return;
 	ctx_make(&there, stack, sizeof(stack), jumps_back, NULL);
 	start = now_ns();
+	cpu = bench_cpu_ns();
 	for (i = 0; i < ops; i++)
 		ctx_jump(&here.words, &there.words, NULL);
+	cpu = bench_cpu_ns() - cpu;
 	bench_result("jump", (double)(now_ns() - start) / (double)(2 * ops));
+	bench_result("cpu/jump", (double)cpu / (double)(2 * ops));
 }
 
 /* The others are sets of actors, and a figure that comes of their time */
@@ -124,14 +127,6 @@ struct job {
 	double cpu;
 };
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * SEC + (uint64_t)ts.tv_nsec;
-}
-
 static void run_storm(void *arg)
 {
 	struct job *job = arg;
@@ -141,7 +136,7 @@ static void run_storm(void *arg)
 	uint64_t start, cpu;
 
 	start = now_ns();
-	cpu = cpu_ns();
+	cpu = bench_cpu_ns();
 	for (i = 0; i < n; i++) {
 		members[i].n = each;
 		members[i].peer = ROOST_PID_NONE;
@@ -153,7 +148,7 @@ static void run_storm(void *arg)
 	for (i = 0; i < n; i++)
 		check(roost_join(pid[i], ROOST_FOREVER) == 0);
 	job->result = (double)(now_ns() - start) / (double)(each * n);
-	job->cpu = (double)(cpu_ns() - cpu) / (double)(each * n);
+	job->cpu = (double)(bench_cpu_ns() - cpu) / (double)(each * n);
 }
 
 static void measure(const struct storm *storm, unsigned int workers,
