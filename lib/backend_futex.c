@@ -24,7 +24,7 @@
  * time, and who arms something earlier looks at it afterwards and wakes the
  * keeper.  The first worker to park takes the role; a keeper that gets an actor
  * to run gives it to an idle sibling, if there is anything to watch.  Running
- * workers look at the wheels themselves.
+ * workers look at the wheels themselves.  Model: selftests/models/keeper.pml.
  */
 #define _GNU_SOURCE
 #include "backend_futex.h"
@@ -78,7 +78,7 @@ struct futex_worker {
 /**
  * struct futex_domain - the runtime's half, runtime.backend_data
  * @control:	idle mask and event counter
- * @keeper:	index + 1 of the timekeeper, 0 for none
+ * @keeper:	index + 1 of the timekeeper, 0 for none, and KEEPER_ITSELF
  * @keeper_until: what the keeper sleeps until; 0 when it does not sleep
  * @poll:	backend_futex_poll.c's own
  */
@@ -257,6 +257,19 @@ static uint64_t with_slack(const struct runtime *rt, uint64_t deadline)
 						  deadline + slack;
 }
 
+/* The role was taken by who has it: it parks, and knows. Else it was given. */
+#define KEEPER_ITSELF	0x80000000U
+
+static inline uint32_t keeper_index(uint32_t keeper)
+{
+	return (keeper & ~KEEPER_ITSELF) - 1;
+}
+
+static inline bool keeper_is(uint32_t keeper, const struct worker *w)
+{
+	return (keeper & ~KEEPER_ITSELF) == w->index + 1;
+}
+
 /* Something is armed at @deadline: does the keeper know? */
 static void tell_keeper(struct runtime *rt, uint64_t deadline)
 {
@@ -270,8 +283,8 @@ static void tell_keeper(struct runtime *rt, uint64_t deadline)
 		return;
 	keeper = atomic_load_explicit(&d->keeper, memory_order_relaxed);
 	/* Not in the idle mask: it is on its way up and will look. */
-	if (keeper && idle_take(rt, keeper - 1))
-		worker_wake_claimed(rt, &rt->workers[keeper - 1]);
+	if (keeper && idle_take(rt, keeper_index(keeper)))
+		worker_wake_claimed(rt, &rt->workers[keeper_index(keeper)]);
 }
 
 static void arm(struct worker *w, struct wtimer *t, uint64_t deadline)
@@ -404,13 +417,16 @@ static unsigned int futex_collect(struct worker *w, bool idle)
 static bool keeper_become(struct worker *w)
 {
 	struct futex_domain *d = domain_of(w->rt);
-	uint32_t none = 0;
+	uint32_t keeper = atomic_load_explicit(&d->keeper, memory_order_relaxed);
 
-	if (atomic_load_explicit(&d->keeper, memory_order_relaxed) ==
-	    w->index + 1)
-		return true;
-	if (!atomic_compare_exchange_strong(&d->keeper, &none, w->index + 1))
-		return false;
+	/* What was given may be taken back until it is taken. */
+	do {
+		if (keeper && !keeper_is(keeper, w))
+			return false;
+		if (keeper & KEEPER_ITSELF)
+			return true;
+	} while (!atomic_compare_exchange_weak(&d->keeper, &keeper,
+					       (w->index + 1) | KEEPER_ITSELF));
 	/* Woken last, so that the role need not be given on so often. */
 	atomic_store_explicit(&w->rt->reluctant, w->index + 1,
 			      memory_order_relaxed);
@@ -437,24 +453,40 @@ static uint64_t keeper_prepare(struct worker *w)
 	}
 }
 
+/*
+ * Give the role, which is free, to @target.  Only who is in the idle mask afterwards is
+ * sure to look whether it has the role before it runs an actor; another one may be at
+ * an actor already, for long, and would keep the role from who parks next.  Return:
+ * true if somebody has the role.
+ */
+static bool keeper_give(struct runtime *rt, struct worker *target)
+{
+	struct futex_domain *d = domain_of(rt);
+	uint32_t given = target->index + 1, none = 0;
+
+	if (!atomic_compare_exchange_strong(&d->keeper, &none, given))
+		return true;
+	inject_delay();
+	/* Sequentially consistent, as the exchange above: pairs with idle_clear(). */
+	if (!idle_take(rt, target->index))
+		return !atomic_compare_exchange_strong(&d->keeper, &given, 0);
+	atomic_store_explicit(&rt->reluctant, target->index + 1,
+			      memory_order_relaxed);
+	worker_wake_claimed(rt, target);
+	return true;
+}
+
 /* The role is free and there may be something to watch: give it on (S1-19). */
 static void keeper_appoint(struct worker *w)
 {
-	struct futex_domain *d = domain_of(w->rt);
 	struct worker *target;
-	uint32_t none = 0;
 
 	if (next_of_all(w->rt) == ROOST_FOREVER)
 		return;
-	target = worker_claim_idle(w->rt);
-	if (!target)
-		return;
-	inject_delay();
-	if (atomic_compare_exchange_strong(&d->keeper, &none,
-					   target->index + 1))
-		atomic_store_explicit(&w->rt->reluctant, target->index + 1,
-				      memory_order_relaxed);
-	worker_wake_claimed(w->rt, target);
+	do {
+		target = worker_choose_idle(w->rt);
+		inject_delay();
+	} while (target && !keeper_give(w->rt, target));
 }
 
 static void futex_busy(struct worker *w)
@@ -464,10 +496,11 @@ static void futex_busy(struct worker *w)
 	uint32_t keeper = atomic_load_explicit(&d->keeper,
 					       memory_order_relaxed);
 
-	if (keeper == w->index + 1) {
+	if (keeper_is(keeper, w)) {
 		atomic_store_explicit(&w->rt->reluctant, 0,
 				      memory_order_relaxed);
-		atomic_store_explicit(&d->keeper, 0, memory_order_release);
+		/* Who has given it may take it back just now. */
+		atomic_compare_exchange_strong(&d->keeper, &keeper, 0);
 		/*
 		 * Pairs with the barrier in idle_set(): who parks now sees the
 		 * free role, or is seen in the mask below.

@@ -149,6 +149,13 @@ struct worker *worker_claim_idle_near(struct runtime *rt, uint32_t here)
 	}
 }
 
+struct worker *worker_choose_idle(struct runtime *rt)
+{
+	int target = choose(rt, caches_here(&rt->caches));
+
+	return target < 0 ? NULL : &rt->workers[target];
+}
+
 struct worker *worker_claim_idle(struct runtime *rt)
 {
 	return worker_claim_idle_near(rt, caches_here(&rt->caches));

@@ -155,6 +155,9 @@ void worker_wake_all(struct runtime *rt);
  */
 struct worker *worker_claim_idle(struct runtime *rt);
 
+/** worker_choose_idle() - whom that would take, which stays in the mask */
+struct worker *worker_choose_idle(struct runtime *rt);
+
 /** worker_claim_idle_near() - the same for who runs on a CPU with cache @here */
 struct worker *worker_claim_idle_near(struct runtime *rt, uint32_t here);
 

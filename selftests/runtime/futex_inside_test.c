@@ -158,6 +158,72 @@ ROOST_TEST(s1_19_the_role_is_given_on_for_a_siblings_timer)
 	teardown();
 }
 
+/* The sibling that is to get the role wakes by itself, and is at an actor. */
+static void sibling_runs_an_actor(void)
+{
+	idle_clear(&workers[1]);
+	atomic_store(&half_of(&workers[1])->parked, 0);
+	backend_futex.busy(&workers[1]);
+}
+
+static void sibling_runs_an_actor_next(void)
+{
+	at_the_next_delay = sibling_runs_an_actor;
+}
+
+/* It comes back, and keeps time. */
+static void sibling_parks(void)
+{
+	CHECK(keeper_become(&workers[1]));
+}
+
+static void sibling_parks_next(void)
+{
+	at_the_next_delay = sibling_parks;
+}
+
+static void appoint_while(void (*fn)(void))
+{
+	atomic_store(&timer.deadline, roost_after(ROOST_SEC(60)));
+	backend_futex.timer_arm(&workers[0], &timer);
+	sibling_sleeps();
+	at_the_next_delay = fn;
+	backend_futex.busy(&workers[0]);
+	CHECK(!at_the_next_delay);
+	backend_futex.timer_end(&workers[0], &timer);
+}
+
+/* Who computes, and was to get the role, does not keep it from who parks. */
+ROOST_TEST(s1_19_who_runs_an_actor_is_not_given_the_role)
+{
+	void (*const when[])(void) = { sibling_runs_an_actor, sibling_runs_an_actor_next };
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		REQUIRE(setup());
+		appoint_while(when[i]);
+		CHECK_EQ(keeper(), 0);
+		CHECK(keeper_become(&workers[0]));
+		CHECK(!keeper_become(&workers[1]));
+		teardown();
+	}
+}
+
+/* Nor is it taken back from who parks. */
+ROOST_TEST(s1_12_who_parks_while_it_is_given_the_role_has_it)
+{
+	void (*const when[])(void) = { sibling_parks, sibling_parks_next };
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		REQUIRE(setup());
+		appoint_while(when[i]);
+		CHECK(!keeper_become(&workers[0]));
+		CHECK(keeper_become(&workers[1]));
+		teardown();
+	}
+}
+
 #define ONE_CPU	"two threads on one CPU never do anything at the same time"
 
 /* Worker 0 keeps time, and looks for the last time while worker 1 arms a timer. */
