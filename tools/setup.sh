@@ -41,7 +41,7 @@ packages_for()
 		printf '%s\n' lib32gcc-12-dev libc6-dev-i386
 		;;
 	check)
-		printf '%s\n' sparse clang perl python3 git shellcheck gdb valgrind
+		printf '%s\n' sparse clang perl python3 git shellcheck gdb valgrind spin
 		packages_for vm
 		packages_for compat
 		;;

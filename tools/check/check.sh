@@ -29,6 +29,7 @@
 #   selftests/bench/*_test    this machine
 #   selftests/gdb/*_test      this machine
 #   selftests/trace/*_test    this machine
+#   selftests/models/*_test   this machine
 #   selftests/packaging/install.sh   this machine
 #   selftests/uapi/*_test     VM
 #   selftests/stress/lib_*    this machine, and the VMs (executables)
@@ -471,6 +472,7 @@ if [ -n "$host" ]; then
 		      tests_in httpd '*_test'; tests_in bench '*_test'
 		      tests_in stress 'lib_*_test'
 		      tests_in gdb '*_test'; tests_in trace '*_test'
+		      tests_in models '*_test'
 		      tests_in packaging install.sh); do
 		run_here "$path"
 	done
