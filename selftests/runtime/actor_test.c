@@ -314,8 +314,11 @@ static void joins_for_ever(void *arg unused_arg)
 	CHECK_EQ(roost_join(joined_by_stopped, ROOST_FOREVER), -ECANCELED);
 }
 
+static _Atomic bool began;
+
 static void is_stopped_then(void *arg unused_arg)
 {
+	atomic_store(&began, true);
 	while (!roost_stopped())
 		roost_yield();
 	CHECK_EQ(roost_sleep(ROOST_MSEC(1)), -ECANCELED);
@@ -342,11 +345,15 @@ ACTOR_TEST(s0_63_stop_ends_every_wait, usually(2))
 
 	for (round = 0; round < 20; round++) {
 		atomic_store(&ran, 0);
+		atomic_store(&began, false);
 		joined_by_stopped = spawn(parks_for_ever, NULL);
 		for (i = 0; i < 6; i++)
 			pid[i] = spawn(bodies[i], NULL);
 		roost_sleep(round % 2 ? ROOST_MSEC(2) : 0);
 		if (round % 2) {
+			/* Who is stopped before it runs never does. */
+			while (!atomic_load(&began))
+				roost_yield();
 			for (i = 0; i < 6; i++)
 				CHECK_EQ(roost_stop(pid[i]), 0);
 		} else {
